@@ -130,7 +130,7 @@ def test_page_has_nothing_that_needs_a_lab(open_file: Open) -> None:
     expect(page.get_by_role("button", name=re.compile("Open a (producer|consumer)"))).to_have_count(0)
 
 
-def test_page_says_what_it_is_in_both_languages_and_themes(open_file: Open) -> None:
+def test_page_describes_itself_in_both_languages_and_themes(open_file: Open) -> None:
     page = open_file("#seq=300", viewport=PHONE, locale="zh-CN", color_scheme="light")
     assert page.evaluate("document.documentElement.lang") == "zh-CN"
     assert page.evaluate("document.documentElement.dataset.theme") == "light"

@@ -69,7 +69,9 @@ def test_chapter(tour: Tour, chapter: ModuleType) -> None:
     assert tour.stops > 1
 
 
-def test_failed_stop_is_one_line_and_a_picture_and_the_next_chapter_begins(browser: Browser, tmp_path: Path) -> None:
+def test_failed_stop_leaves_one_line_and_a_screenshot_and_the_next_chapter_runs(
+    browser: Browser, tmp_path: Path
+) -> None:
     said: list[str] = []
     tour = Tour(
         browser, "http://127.0.0.1:1/sign-in/?token=x", tmp_path, shots=Photographer(browser, tmp_path), say=said.append
@@ -94,7 +96,7 @@ def test_failed_stop_is_one_line_and_a_picture_and_the_next_chapter_begins(brows
     assert (tmp_path / "failed-1-1.png").stat().st_size > 0
 
 
-def test_each_key_does_what_the_list_of_keys_says(tour: Tour) -> None:
+def test_each_key_does_what_its_description_says(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Keys").with_orders()
     lab.produce("orders-0", "one")
     lab.until(lambda seen: seen.partitions["orders-0"].lanes["b1"].hw == 1, "a record")

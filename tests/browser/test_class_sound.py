@@ -102,7 +102,7 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
         pass
     with arrival(board, "/end"):  # type: ignore[attr-defined]
         board.get_by_role("button", name="Stop recording sound").click()
-    expect(board.locator("hw-microphone")).to_contain_text("of sound kept")
+    expect(board.locator("hw-microphone")).to_contain_text("of sound stored")
     told = board.evaluate(f"fetch('/api/classes/{slug}/recording/manifest.json').then((answer) => answer.json())")[
         "audio"
     ]
@@ -116,7 +116,7 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
         assert min(off_us, 1_000_000 - off_us) < ALIGNED_US
 
 
-def test_a_microphone_that_is_refused_or_goes_is_told_and_the_class_goes_on(board: Page) -> None:
+def test_refused_or_lost_microphone_is_reported_and_the_class_continues(board: Page) -> None:
     panel = board.locator("hw-microphone")
     record = panel.get_by_role("button", name="Record sound")
     board.evaluate(f"() => {{ {MICROPHONE} window.given = navigator.mediaDevices.getUserMedia; }}")
@@ -139,7 +139,7 @@ def test_a_microphone_that_is_refused_or_goes_is_told_and_the_class_goes_on(boar
 
 
 @pytest.mark.parametrize("broken", ["IDBFactory.prototype.open", "IDBObjectStore.prototype.put"])
-def test_a_browser_that_cannot_store_sound_says_so_and_the_class_goes_on(board: Page, broken: str) -> None:
+def test_browser_that_cannot_store_sound_is_reported_and_the_class_continues(board: Page, broken: str) -> None:
     board.add_init_script(f"{broken} = () => {{ throw new DOMException('', 'QuotaExceededError'); }}")
     board.reload()
     panel = board.locator("hw-microphone")
@@ -150,7 +150,7 @@ def test_a_browser_that_cannot_store_sound_says_so_and_the_class_goes_on(board: 
     expect(panel).not_to_contain_text("Sound is recorded")
 
 
-def test_a_recorder_that_ends_by_itself_is_told(board: Page) -> None:
+def test_recorder_that_ends_unexpectedly_is_reported(board: Page) -> None:
     board.add_init_script(
         "const start = MediaRecorder.prototype.start; "
         "MediaRecorder.prototype.start = function (ms) { start.call(this, ms); window.recorder = this; };"
@@ -166,7 +166,7 @@ def test_a_recorder_that_ends_by_itself_is_told(board: Page) -> None:
     expect(panel.get_by_role("button", name="Record sound")).to_be_visible()
 
 
-def test_a_browser_that_cannot_record_says_so(board: Page) -> None:
+def test_browser_that_cannot_record_is_reported(board: Page) -> None:
     board.add_init_script("delete globalThis.MediaRecorder")
     board.reload()
     panel = board.locator("hw-microphone")

@@ -38,7 +38,7 @@ def test_groups_and_producers_screens(signed_in: Page, lab_server: LabServer) ->
         for line in LINES:
             socket.run(line)
         socket.ask({"k": "time", "op": "pause"})
-        # From a pause on nothing arrives: what is handed over goes under way, and the rest waits.
+        # After a pause nothing arrives: records that are handed over stay in flight, and the rest waits.
         socket.run("producer burst p1 orders-1 9")
         socket.run("producer burst p1 orders 9")
         socket.run("producer burst p2 orders 3")

@@ -87,7 +87,7 @@ def test_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
     expect(page.locator("hw-zookeeper .zk-session .fired")).not_to_have_count(0)
 
 
-def test_alarm_s_card_and_the_two_ways_to_go(signed_in: Page, lab_server: LabServer, played: str) -> None:
+def test_alarm_card_links_to_both_instants(signed_in: Page, lab_server: LabServer, played: str) -> None:
     page = signed_in
     page.goto(f"{lab_server.address}/r/{played}/main")
     page.get_by_role("button", name="explained").first.click()

@@ -19,7 +19,7 @@ from tests.support.lab_server import Visitor
 SEED = 1
 LANGUAGES = ("en", "zh-CN")
 THEMES = ("dark", "light")
-#: Elements whose text is not seen as a whole. Those for screen readers only, and steps that are folded, are no fault.
+#: Elements whose text is not seen as a whole. Those for screen readers only, and folded steps, are allowed.
 CUT = """(within) => {
   const found = [];
   const box = document.querySelector(within).getBoundingClientRect();
@@ -89,7 +89,7 @@ def is_whole_and_accessible(page: Page, within: str) -> None:
         assert violations(page, within=within) == [], name
 
 
-def test_pages_of_lessons_are_whole(page: Page, visitor: Visitor, lessons: list[str], complaints: list[str]) -> None:
+def test_pages_of_lessons_are_complete(page: Page, visitor: Visitor, lessons: list[str], complaints: list[str]) -> None:
     open_run(page, visitor, visitor.new_run())
     origin = page.evaluate("location.origin")
     for language in LANGUAGES:
@@ -98,7 +98,7 @@ def test_pages_of_lessons_are_whole(page: Page, visitor: Visitor, lessons: list[
             is_whole_and_accessible(page, "main")
 
 
-def test_debriefs_are_whole(page: Page, visitor: Visitor, lessons: list[str], complaints: list[str]) -> None:
+def test_debriefs_are_complete(page: Page, visitor: Visitor, lessons: list[str], complaints: list[str]) -> None:
     run = visitor.new_run()
     for language in LANGUAGES:
         open_run(page, visitor, run)

@@ -63,7 +63,7 @@ def come_in(learner: Page, code: str, name: str) -> None:
     learner.get_by_role("button", name="Join", exact=True).click()
 
 
-def test_a_learner_waits_and_goes_on_by_itself_when_admitted(staff: Page, learner: Page) -> None:
+def test_waiting_learner_continues_automatically_when_admitted(staff: Page, learner: Page) -> None:
     come_in(learner, give_class(staff, waits=True), "Ada Okafor")
     expect(learner.get_by_role("status")).to_contain_text("Ada Okafor, you are waiting")
     # The instructor's page finds out without a reload.
@@ -83,7 +83,7 @@ def test_another_name_is_offered_at_a_press(staff: Page, learner: Page) -> None:
     expect(learner.get_by_role("radio", name="I appear as a number")).to_be_checked()
 
 
-def test_the_staff_page_leaves_what_is_in_use_alone(staff: Page, learner: Page) -> None:
+def test_staff_page_does_not_refresh_controls_in_use(staff: Page, learner: Page) -> None:
     staff.clock.install()
     come_in(learner, give_class(staff), "Ada")
     staff.clock.run_for(4_000)

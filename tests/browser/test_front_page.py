@@ -56,7 +56,7 @@ def test_recording_plays_by_itself_and_can_be_paused(front: Page) -> None:
     assert clock.inner_text() == stopped
 
 
-def test_recording_tells_how_the_record_is_lost(front: Page) -> None:
+def test_recording_shows_how_the_record_is_lost(front: Page) -> None:
     pace = hero_run().pace
     to_instant(front, 0)
     expect(front.locator("[data-hero=caption]")).to_contain_text("A record is replicated")
@@ -69,7 +69,7 @@ def test_recording_tells_how_the_record_is_lost(front: Page) -> None:
     expect(picture).to_have_attribute("aria-label", "b3 leads; the high watermark is 6")
 
 
-def test_recording_is_taken_over_where_it_stands(front: Page) -> None:
+def test_recording_is_taken_over_at_the_instant_shown(front: Page) -> None:
     hero = hero_run()
     to_instant(front, hero.pace[-1][0])
     front.get_by_role("button", name="Take over here").click()
@@ -78,7 +78,7 @@ def test_recording_is_taken_over_where_it_stands(front: Page) -> None:
     expect(front.locator(".tp .tag")).to_contain_text("PAUSED")
 
 
-def test_recording_rests_where_motion_is_unwanted(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+def test_recording_does_not_play_with_reduced_motion(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
     expect(page.locator("[data-hero=caption]")).to_contain_text("The acknowledged record is lost")

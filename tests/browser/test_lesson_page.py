@@ -23,7 +23,7 @@ def start(page: Page, server: LabServer, slug: str) -> None:
 
 
 def faults(page: Page) -> list[str]:
-    """What axe finds, but for lanes and cards: their names say in words what the figures on them mean."""
+    """What axe finds, except for lanes and cards: their names describe the figures on them in words."""
     drawn = re.compile(r'label-content-name-mismatch: <g [^>]*class="hw-(lane|node|dock) ')
     return [one for one in violations(page) if not drawn.match(one)]
 
@@ -97,7 +97,7 @@ def test_commands_after_a_sleep_run_when_it_has_ended(first: Page) -> None:
     assert first.evaluate(NOW) - begun_us >= 10_000
 
 
-def test_console_gives_the_keyboard_back(first: Page) -> None:
+def test_console_returns_the_keyboard_focus(first: Page) -> None:
     first.keyboard.press("c")
     expect(first.locator("#console-line")).to_be_focused()
     before = first.locator(".number").inner_text()
@@ -135,7 +135,7 @@ def test_solution_does_not_repeat_what_was_done(first: Page) -> None:
     expect(first.locator("hw-console .typed", has_text="consumer follow c1")).to_have_count(1)
 
 
-def test_skipped_step_goes_on_and_says_so(first: Page) -> None:
+def test_skipped_step_is_announced_and_the_next_one_opens(first: Page) -> None:
     first.get_by_role("button", name="Skip").click()
     expect(first.locator(".step.now .n")).to_have_text("2")
     expect(first.locator(".step.done").first).to_contain_text("skipped")
@@ -173,7 +173,7 @@ _LISTEN = """
 """
 
 
-def test_step_check_and_prediction_are_said_once_to_a_screen_reader(
+def test_step_check_and_prediction_are_announced_once_to_a_screen_reader(
     page: Page, lab_server: LabServer, complaints: list[str]
 ) -> None:
     page.add_init_script(_LISTEN)
@@ -202,5 +202,5 @@ def test_step_check_and_prediction_are_said_once_to_a_screen_reader(
         "Hint 1. ",
     ):
         assert said.count(sentence) == 1, (sentence, said)
-    # The panel is drawn again with each frame: a live region in it would be heard more than once.
+    # The panel is drawn again with each frame: a live region in it would be announced more than once.
     expect(page.locator("hw-exercise [role=status], hw-exercise [aria-live]")).to_have_count(0)

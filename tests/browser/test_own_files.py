@@ -66,7 +66,7 @@ def test_partition_of_a_real_broker(own: Page) -> None:
     expect(own.get_by_role("heading", name="batch 12")).to_be_visible()
 
 
-def test_entry_of_an_index_leads_to_its_batch_and_back(own: Page) -> None:
+def test_index_entry_links_to_its_batch_and_back(own: Page) -> None:
     give(own, *TRANSACTIONS.iterdir())
     file(own, "00000000000000000022.index").click()
     expect(rows(own)).to_have_count(5)
@@ -78,7 +78,7 @@ def test_entry_of_an_index_leads_to_its_batch_and_back(own: Page) -> None:
     expect(own.locator(".grid .line.on")).to_contain_text("37–39")
 
 
-def test_errors_are_listed_and_lead_to_their_position(own: Page, tmp_path: Path) -> None:
+def test_errors_are_listed_and_link_to_their_position(own: Page, tmp_path: Path) -> None:
     torn, letter = tmp_path / "00000000000000000022.log", tmp_path / "letter.txt"
     content = bytearray((TRANSACTIONS / torn.name).read_bytes())
     content[200] ^= 1
@@ -106,7 +106,7 @@ def test_files_are_dropped(own: Page) -> None:
     expect(rows(own)).to_have_count(13)
 
 
-def test_by_keys_alone(own: Page) -> None:
+def test_keyboard_alone(own: Page) -> None:
     own.get_by_role("button", name="Try the sample").press("Enter")
     grid = own.get_by_role("grid")
     expect(rows(own)).to_have_count(13)

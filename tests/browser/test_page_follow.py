@@ -88,7 +88,7 @@ SCROLLED = """() => [...document.querySelectorAll("#lab *")].filter(({ scrollTop
 
 
 @pytest.mark.soak
-def test_own_place_is_there_again_after_following(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
+def test_own_view_is_restored_after_following(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     follower.set_viewport_size({"width": 1280, "height": 620})
     dice = random.Random(12)
@@ -134,7 +134,7 @@ def type_line(page: Page) -> None:
     page.keyboard.press("Enter")
 
 
-#: By the names of static/lab/ui/store/interactions.js, which says of all 30 whether they end following.
+#: By the names of static/lab/ui/store/interactions.js, which lists for all 30 whether they end following.
 DETACHING: dict[str, Callable[[Page], object]] = {
     "command": type_line,
     "fork": lambda page: (press(page, "b"), page.locator("dialog .btn.pri").click()),
@@ -192,7 +192,7 @@ BESIDE_SEQ = """async () => {
 }"""
 
 
-def test_lab_of_who_leads_is_live_beside_ones_own(context: BrowserContext, visitor: Visitor) -> None:
+def test_presenters_lab_is_live_beside_the_learners_own(context: BrowserContext, visitor: Visitor) -> None:
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     own, beside = shown(follower), follower.locator("hw-beside")
     follower.get_by_role("button", name="Beside", exact=True).click()
@@ -226,7 +226,7 @@ def test_lab_of_who_leads_is_live_beside_ones_own(context: BrowserContext, visit
     expect(follower.get_by_role("button", name="Beside", exact=True)).to_be_hidden()
 
 
-def test_pointer_is_held_to_its_thing(context: BrowserContext, visitor: Visitor) -> None:
+def test_pointer_stays_on_the_element_it_points_at(context: BrowserContext, visitor: Visitor) -> None:
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     press(follower, "f")
     for size in (TABLET, PHONE):

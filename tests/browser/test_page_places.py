@@ -170,7 +170,7 @@ def test_damaged_values_in_the_browser_do_not_stop_the_page(lab: Page) -> None:
     expect(lab.get_by_role("log", name="Console")).to_be_visible()
 
 
-def test_second_page_shows_the_same(with_topic: Page, complaints: list[str]) -> None:
+def test_second_page_shows_the_same_state(with_topic: Page, complaints: list[str]) -> None:
     page = with_topic
     other = page.context.new_page()
     other.on("pageerror", lambda error: complaints.append(error.message))

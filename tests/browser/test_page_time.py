@@ -178,7 +178,7 @@ def has_theme_and_faults(page: Page) -> None:
     expect(page.locator(".bands li")).to_have_text(["b2 down 1.200 – 2.000 s", "link b1 – b3 cut since 2.200 s"])
 
 
-def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
+def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
     page = lab
     # the charts below are of the first three seconds, in most of which nothing happens
     expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))

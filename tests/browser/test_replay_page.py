@@ -111,7 +111,7 @@ def test_replay_shows_the_class_and_the_lab_as_they_were(replay: Page, recorded:
         assert violations(replay, within=part) == [], part
 
 
-def test_events_of_the_lab_lead_to_the_instant_at_which_the_class_saw_them(replay: Page) -> None:
+def test_events_of_the_lab_link_to_the_class_time_at_which_they_were_shown(replay: Page) -> None:
     replay.get_by_role("button", name="Events").click()
     replay.locator(".instants button", has_text="killed").click()
     expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
@@ -158,7 +158,7 @@ def test_notes_are_written_at_an_instant_found_again_and_deleted(replay: Page) -
     expect(written).to_have_count(0)
 
 
-def test_staff_set_chapters_after_the_class_and_a_time_is_a_place(replay: Page) -> None:
+def test_staff_set_chapters_after_the_class_and_a_typed_time_seeks(replay: Page) -> None:
     replay.get_by_role("searchbox").fill("0:59")
     replay.get_by_role("button", name="Go to 0:59").click()
     expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
@@ -203,7 +203,7 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     expect(replay.locator(".instants li", has_text="Broker 1 is gone.")).to_contain_text("said")
 
 
-def test_charts_of_the_lab_share_the_playhead_and_lead_into_the_class(replay: Page, recorded: Classroom) -> None:
+def test_charts_of_the_lab_share_the_playhead_and_seek_the_class(replay: Page, recorded: Classroom) -> None:
     replay.get_by_role("button", name="A broker dies").first.click()
     expect(replay.locator("hw-replay-stage-bar .mono")).to_contain_text(re.compile(r"event [1-9]\d* of"))
     led = replay.evaluate(
@@ -230,7 +230,7 @@ def test_charts_of_the_lab_share_the_playhead_and_lead_into_the_class(replay: Pa
     expect(replay.locator("#timeline")).to_be_visible()
 
 
-def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, recorded: Classroom) -> None:
+def test_taking_over_creates_a_run_that_continues_from_the_instant(replay: Page, recorded: Classroom) -> None:
     replay.get_by_role("button", name="A broker dies").first.click()
     expect(replay.locator("hw-replay-stage-bar .mono")).to_contain_text(re.compile(r"event [1-9]\d* of"))
     replay.keyboard.press("b")
@@ -246,7 +246,7 @@ def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, rec
     expect(broker).to_be_visible()
 
 
-def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, recorded: Classroom) -> None:
+def test_address_seeks_to_an_instant_and_learners_see_only_what_they_may(page: Page, recorded: Classroom) -> None:
     address = f"/api/classes/{recorded.slug}/recording/manifest.json"
     charts = [recorded.visitors[p].get(address).json["labs"][0]["charts"] for p in ("p1", "p2")]
     assert charts == [True, False], "of the lab that led, its owner has the tables"
@@ -313,7 +313,7 @@ def test_recording_is_saved_as_a_page_that_replays_without_a_network(
     assert wrong == []
 
 
-def test_who_comes_late_replays_a_class_that_goes_on_and_catches_up(page: Page, lab_server: LabServer) -> None:
+def test_latecomer_replays_the_running_class_and_catches_up(page: Page, lab_server: LabServer) -> None:
     made = Classroom(lab_server, people="late")
     slug = made.visitors["p1"].new_run(name="The lab that leads")
     try:

@@ -43,7 +43,7 @@ def learner(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
     return page
 
 
-def test_page_without_a_question_has_its_buttons_below_the_words(
+def test_page_without_a_question_shows_its_buttons_below_the_text(
     page: Page, lab_server: LabServer, complaints: list[str]
 ) -> None:
     delete_history(local_user().pk)
@@ -81,7 +81,7 @@ def test_nothing_is_sent_without_a_confidence(learner: Page, lab_server: LabServ
     expect(learner.locator("input[name=p]:invalid").first).to_be_attached()
 
 
-def test_table_beside_the_curve_has_the_same_figures(learner: Page, lab_server: LabServer) -> None:
+def test_table_of_the_calibration_curve_has_the_same_figures(learner: Page, lab_server: LabServer) -> None:
     learner.goto(f"{lab_server.address}/learning/?language=en")
     point = learner.locator(".calibration circle title")
     assert point.evaluate_all("(all) => all.map((one) => one.textContent)") == ["90 % sure: 50 % right, 8 answers"]

@@ -154,7 +154,7 @@ def test_message_is_drawn_at_its_time(gallery: Any, events: list[list[Any]]) -> 
     assert abs(steps[0][0]) + abs(steps[0][1]) > 3
 
 
-def test_what_has_happened_to_brokers_and_links_is_drawn(gallery: Any, events: list[list[Any]]) -> None:
+def test_faults_of_brokers_and_links_are_drawn(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={seq_of(events, 'LinkCut')}")
     assert "link cut" in (page.locator(".hw-badge").text_content() or "")
     assert page.locator(".hw-link.cut").count() == 1

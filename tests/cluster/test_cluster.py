@@ -30,7 +30,7 @@ EVENTS = 2_000
 ROOT = Path(__file__).parents[2]
 #: With all that they are made of: tables that Spark writes and tables that go through the driver, joins and windows.
 TABLES = ("gold.role_spans", "gold.offset_steps", "gold.hw_lag")
-#: So many tables have been made when something dies.
+#: Number of tables that have been built when a process is killed.
 IN_THE_MIDDLE = 3
 OnReport = Callable[[Report, "subprocess.Popen[bytes]"], None]
 
@@ -129,7 +129,7 @@ def assert_same(place: Path, expected: Mapping[str, list[dict[str, Any]]]) -> No
         assert found == expected[name], name
 
 
-def test_cluster_makes_the_tables_that_this_machine_makes(
+def test_cluster_builds_the_same_tables_as_this_machine(
     cluster: Cluster, recorded: Recorded, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     """Tasks find the code, though no machine of the cluster has it."""
@@ -138,7 +138,7 @@ def test_cluster_makes_the_tables_that_this_machine_makes(
     assert_same(tmp_path / "tables", expected)
 
 
-def test_worker_lost_in_the_middle_changes_nothing(
+def test_lost_worker_does_not_change_the_tables(
     cluster: Cluster, recorded: Recorded, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     made = 0
@@ -155,7 +155,7 @@ def test_worker_lost_in_the_middle_changes_nothing(
     assert_same(tmp_path / "tables", expected)
 
 
-def test_driver_killed_in_the_middle_leaves_nothing_that_readers_see(
+def test_killed_driver_leaves_nothing_visible_to_readers(
     cluster: Cluster, recorded: Recorded, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     environment = {**cluster.environment, "SPARK_MASTER": cluster.master}
@@ -180,7 +180,7 @@ def test_driver_killed_in_the_middle_leaves_nothing_that_readers_see(
     assert not left & set(store.files.names(""))
 
 
-def test_connect_server_makes_the_tables_that_this_machine_makes(
+def test_connect_server_builds_the_same_tables_as_this_machine(
     cluster: Cluster, recorded: Recorded, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     cluster.start_connect()

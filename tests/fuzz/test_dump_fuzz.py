@@ -1,8 +1,7 @@
 """Any bytes in any file of a log: the dump tool and the log's loaders either show the contents or report an error.
 
-Files of real brokers are changed at random; half of the logs get sound CRCs again, so that what lies behind the check
-is met, too. No change may lead to another exception than those that are meant for it, to a hang, or to output without
-end.
+Files of real brokers are changed at random; half of the logs get valid CRCs again, so that the code after the check is
+met, too. No change may lead to another exception than those that are meant for it, to a hang, or to output without end.
 """
 
 import random

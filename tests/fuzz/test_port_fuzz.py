@@ -19,7 +19,7 @@ from tests.support.wire_messages import SLOW_APIS, kinds, random_request, spoil
 FRAMES = 100_000
 AT_ONCE = 40
 PATIENCE_S = 0.02
-"""Nobody waits for an answer that may take its time, such as that of a fetch."""
+"""No client waits for an answer that may be delayed, such as that of a fetch."""
 MAX_GROWTH_KB = 400_000
 
 

@@ -16,7 +16,7 @@ from tests.support.wire_messages import ABSURD_NUMBERS, Kind, kinds, random_mess
 
 MUTATIONS = 100_000
 ROUNDS_A_SEED = 20
-#: An object of an array may be told in two bytes; ours takes a list entry, a struct and what stands in it.
+#: An object of an array may take two bytes; ours takes a list entry, a struct and its contents.
 MAX_MEMORY_PER_BYTE = 400
 #: Key, version, correlation id and no client id.
 HEADER_BYTES = 10

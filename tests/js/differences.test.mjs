@@ -1,4 +1,4 @@
-// What the inspector says of a step: which writes are worth a line, and what differs in them.
+// The inspector's list of a step: which writes have a line, and what differs in them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The palette of tokens.css: legible everywhere, and told apart with any colour vision.
+// The palette of tokens.css: legible everywhere, and distinguishable with any colour vision.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Every text that the drawings ask for stands in both languages, with the same places to fill in.
+// Every text that the drawings ask for exists in both languages, with the same placeholders.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Groups that only ZooKeeper knows.
+// Groups that exist in ZooKeeper only.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { zookeeperGroups } from "../../static/lab/core/view/zookeeper_groups.js";

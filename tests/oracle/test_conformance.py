@@ -13,7 +13,7 @@ CASES = [(area, name) for area in AREAS for name in cases(area)]
 
 
 IMPOSTOR = "between_brokers"
-"""The area whose cases give brokers orders that their controller knows nothing of."""
+"""The area whose cases send brokers requests that did not come from their controller."""
 
 
 @cache

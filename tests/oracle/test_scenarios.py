@@ -66,7 +66,7 @@ def test_script_is_a_command_a_line() -> None:
     assert [(step.line, step.stdin) for step in script.steps] == [("file names", ("a",)), ("sleep 1s", ())]
 
 
-def test_what_differs_between_two_clusters_is_named() -> None:
+def test_differences_between_two_clusters_are_reported() -> None:
     printed = [
         '{"endpoints":["PLAINTEXT://127.0.0.1:9093"],"port":9093,"timestamp":"1700000000123"}',
         "! WARN something else",

@@ -58,7 +58,7 @@ class Member:
         self._listener.join(PATIENCE_S)
 
     def kill(self) -> None:
-        """It says no goodbye."""
+        """It does not leave the group."""
         self._process.kill()
         self._process.wait()
         self._listener.join(PATIENCE_S)

@@ -16,7 +16,7 @@ def names_in(path: str) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_statement_names_what_shows_it() -> None:
+def test_every_statement_names_its_tests() -> None:
     table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Acceptance statements and their tests")[2]
     rows = {int(match[1]): match[0] for match in _ROW.finditer(table)}
     assert list(rows) == STATEMENTS

@@ -1,4 +1,4 @@
-"""The check of the page's modules: what it does with a Node, and what it says without."""
+"""The check of the page's modules, with and without Node."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tools import check_page
 
-#: An npm that notes its calls and installs a tsc and an eslint, which end as `results` says.
+#: An npm that notes its calls and installs a tsc and an eslint, which end with `results`.
 NPM = """#!/bin/sh
 echo "npm $*" >> {calls}
 mkdir -p node_modules/.bin
@@ -48,7 +48,7 @@ def calls(machine: Path) -> list[str]:
     return [line.split()[0] for line in (machine / "calls").read_text().splitlines()]
 
 
-def test_fetches_once_and_again_when_the_lock_changes(machine: Path) -> None:
+def test_fetches_again_only_when_the_lock_changes(machine: Path) -> None:
     assert check_page.main() == 0
     assert calls(machine) == ["npm", "tsc", "eslint"]
     assert check_page.main() == 0
@@ -65,7 +65,7 @@ def test_fails_on_what_a_tool_finds(machine: Path, capsys: pytest.CaptureFixture
     assert f"page: {tool} found the above in static/lab" in capsys.readouterr().out
 
 
-def test_fails_and_fetches_again_next_time_when_npm_failed(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_npm_is_retried_next_time(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (machine / "failing").write_text("npm")
     assert check_page.main() == 1
     assert "npm could not fetch tsc and eslint" in capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_fails_and_fetches_again_next_time_when_npm_failed(machine: Path, capsys
     assert check_page.main() == 0
 
 
-def test_says_that_the_page_was_not_checked_without_node(
+def test_unchecked_page_is_reported_without_node(
     machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(machine / "nowhere"))

@@ -1,4 +1,4 @@
-"""The documents in docs/ say what the code does."""
+"""The documents in docs/ match the code."""
 
 import argparse
 import re
@@ -32,7 +32,7 @@ def test_generated_parts_are_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == updated(ROOT, path), "run `make gen` and commit"
 
 
-def test_stale_part_is_written_again_and_a_missing_one_is_reported(tmp_path: Path) -> None:
+def test_stale_part_is_rewritten_and_a_missing_one_is_reported(tmp_path: Path) -> None:
     path = "docs/STATE_CHARTS.md"
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / path, tmp_path / path)

@@ -1,4 +1,4 @@
-"""Every element of the page is in the gallery, or is known to be looked at on a page of its own."""
+"""Every element of the page is in the gallery, or is listed as checked on its own page."""
 
 import re
 

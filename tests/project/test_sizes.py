@@ -40,7 +40,7 @@ def sources() -> list[str]:
 
 
 def crowded(names: list[str]) -> dict[str, int]:
-    """Folders with too many files. A package's `__init__.py` says what is in it and does not count."""
+    """Folders with too many files. A package's `__init__.py` describes it and does not count."""
     counts = Counter(str(Path(name).parent) for name in names if not name.endswith("__init__.py"))
     return {folder: count for folder, count in counts.items() if count > MAX_FILES and folder not in TABLES}
 

@@ -38,7 +38,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
-def test_catalogue_says_the_same_in_both_languages(folder) -> None:
+def test_catalogues_agree_in_both_languages(folder) -> None:
     assert flaws(folder, PLAIN) == []
 
 

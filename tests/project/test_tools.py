@@ -1,4 +1,4 @@
-"""The scripts that set a machine up, and what they say when they cannot."""
+"""The scripts that set a machine up, and their messages when they cannot."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ def locked() -> dict[str, list[str]]:
     return versions
 
 
-def test_lock_fits_what_the_project_asks_for() -> None:
+def test_lock_satisfies_the_projects_requirements() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = locked()
     for requested in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
@@ -45,7 +45,7 @@ def test_environment_matches_the_lock() -> None:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Path:
-    """A project whose set-up never ran, on a machine with a uv that does what the test says."""
+    """A project whose set-up never ran, on a machine with a uv that is controlled by the test."""
     monkeypatch.setattr(setup_env, "ROOT", tmp_path)
     monkeypatch.setattr(setup_env, "LOCK", tmp_path / "requirements.lock")
     monkeypatch.setattr(setup_env, "VENV", tmp_path / ".venv")
@@ -68,7 +68,7 @@ def fake_uv(project: Path, monkeypatch, script: str) -> Path:
 MAKES_A_VENV = 'if [ "$1" = venv ]; then mkdir -p .venv/bin; ln -s "$(readlink -f "$4")" .venv/bin/python; fi'
 
 
-def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, capsys) -> None:
+def test_sets_up_again_only_when_the_lock_changes(project, monkeypatch, capsys) -> None:
     calls = fake_uv(project, monkeypatch, MAKES_A_VENV)
     assert setup_env.main() == 0
     assert [line.split()[1] for line in calls.read_text().splitlines()] == ["venv", "pip"]
@@ -81,7 +81,7 @@ def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, caps
     assert "setup: done" in capsys.readouterr().out
 
 
-def test_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys) -> None:
+def test_failed_install_is_retried_next_time(project, monkeypatch, capsys) -> None:
     fake_uv(project, monkeypatch, f"{MAKES_A_VENV}\n[ $1 = venv ]")
     assert setup_env.main() == 1
     said = capsys.readouterr().err
@@ -141,7 +141,7 @@ def program(path: Path, prints: str, code: int, then: str = "") -> Path:
     return path
 
 
-def test_attempt_that_fails_on_the_way_to_a_chromium_is_not_shown(
+def test_failed_attempt_to_find_chromium_is_not_shown(
     without_chromium: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     chromium = without_chromium / "chromium"

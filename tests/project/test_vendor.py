@@ -1,4 +1,4 @@
-"""The vendored browser files: a lock that tells the truth, and a check that finds each way in which it does not."""
+"""The vendored browser files: the lock matches them, and the check finds each kind of difference."""
 
 import json
 import re
@@ -56,13 +56,13 @@ def test_import_of_a_file_that_is_not_listed_is_found(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"imports": {}, "packages": [{}]}'])
-def test_lock_of_another_form_is_one_sentence(copy: Path, content: str) -> None:
+def test_malformed_lock_is_one_clear_message(copy: Path, content: str) -> None:
     (copy / vendor.LOCK_NAME).write_text(content)
     (problem,) = vendor.problems(copy)
     assert "\n" not in problem
 
 
-def test_missing_lock_says_what_to_do(copy: Path) -> None:
+def test_missing_lock_is_reported_with_a_remedy(copy: Path) -> None:
     (copy / vendor.LOCK_NAME).unlink()
     (problem,) = vendor.problems(copy)
     assert "vendor.mjs" in problem

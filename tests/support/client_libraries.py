@@ -1,8 +1,8 @@
 """Three client libraries behind one small interface, so that a test can use each in the same way.
 
-As a program it is a member of a group that somebody can kill:
-`python -m tests.support.client_libraries LIBRARY BOOTSTRAP GROUP TOPIC` prints a line of JSON whenever there is news,
-`{"partitions": [0, 1], "values": ["a"]}`, and commits what it printed. It leaves when its standard input ends.
+As a program it is a member of a group that a test can kill: `python -m tests.support.client_libraries LIBRARY BOOTSTRAP
+GROUP TOPIC` prints a line of JSON at each change, `{"partitions": [0, 1], "values": ["a"]}`, and commits what it
+printed. It leaves when its standard input ends.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SESSION_MS = 10_000
 HEARTBEAT_MS = 500
 REPLICAS = 3
 
-#: What a member owns and what it just read; False: it shall leave.
+#: What a member owns and what it just read; False: it must leave.
 News = Callable[[list[int], list[str]], bool]
 
 
@@ -61,7 +61,7 @@ class Library(Protocol):
     def follow(self, group: str, topic: str, news: News) -> None:
         """A group member that reads committed records, prints them, and commits what it printed.
 
-        A commit that a rebalance overtook is refused, as Kafka does it; whoever owns the partition then reads those
+        A commit that a rebalance overtook is refused, as Kafka does it; the partition's next owner then reads those
         records again.
         """
 

@@ -73,7 +73,7 @@ class Cluster:
         for key in ("group:warm", "txn:warm"):
             Conversation(self).broker(key)
         if not is_first:
-            # The first producer id is 0. It was drawn in the first area that draws any, whose cases know it.
+            # The first producer id is 0. It was allocated in the first area that allocates any, whose cases expect it.
             first = Conversation(self)
             while first.ask(0, "InitProducerId", 4, FIRST_ID)["error_code"] != "NONE":
                 self.run.advance(self.run.now_us + PAUSE_US)

@@ -53,7 +53,7 @@ def _name(field: Field) -> str:
 
 
 def encode(schema: Schema, version: int, told: Tree, struct: str = "") -> Any:
-    """A value of a schema; what is not told is at its default."""
+    """A value of a schema; omitted fields are at their default."""
     value = schema.types[struct or schema.name]()
     names = {_name(field): field for field in schema.structs[struct or schema.name].fields if field.is_in(version)}
     assert set(told) <= set(names), f"{schema.name} v{version} has no {set(told) - set(names)}"

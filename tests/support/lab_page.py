@@ -12,7 +12,7 @@ from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import newest_event
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
-# A page may be slow where all processors are busy; what must come fast says so where it is expected.
+# A page may be slow where all processors are busy; what must be fast has its own timeout where it is expected.
 expect.set_options(timeout=120_000)
 
 WIDE: ViewportSize = {"width": 1440, "height": 900}

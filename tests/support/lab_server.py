@@ -32,7 +32,7 @@ END_S = 600.0
 
 
 class LabServer:
-    """Serves until `stop`. Its labs run on ZooKeeper as `settings.ZOOKEEPER` says: in memory where that is empty."""
+    """Serves until `stop`. Its labs use the ZooKeeper of `settings.ZOOKEEPER`: in memory where that is empty."""
 
     def __init__(self) -> None:
         self._listener = listen(0)

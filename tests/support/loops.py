@@ -1,9 +1,8 @@
 """The two loops of the tests: `make test` runs all of them, `make quick` those that need only Python.
 
 Markers follow from the fixtures and the file of a test; they are not written at each test. `make quick` leaves out what
-is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how much that is. Its budget is a minute
-on two quiet cores: files that take more than some 2 s of processor time are listed in `SLOW`,
-except some that an edit breaks often.
+is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, with the amount. Its budget is a minute on two quiet
+cores: files that take more than some 2 s of processor time are listed in `SLOW`, except some that an edit breaks often.
 """
 
 import gc

@@ -13,7 +13,7 @@ from broker_core.wire.schemas import SCHEMAS
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 #: Around the borders of one and two bytes of a compact length.
 LENGTHS = (0, 1, 5, 125, 126, 127, 128, 300)
-#: What kio takes for an error code, a duration or a time is no number whatever.
+#: Fields that kio treats as an error code, a duration or a time cannot have arbitrary numbers.
 ERROR_CODES = (-1, 0, 1, 35, 79)
 MAX_MS = 1 << 30
 MAX_REQUEST_BYTES = 5_000

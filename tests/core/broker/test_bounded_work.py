@@ -61,7 +61,7 @@ def archive_of(shell: ShellRun) -> StepArchive:
 
 
 def archived(shell: ShellRun, unlinked: list[FilesUnlinked], suffix: str) -> bytes:
-    """The bytes of a file as the events say that it was, piece by piece."""
+    """The bytes of a file according to the events, piece by piece."""
     pieces = [cut for event in unlinked for cut in event.cuts if cut[0].endswith(suffix)]
     data = b""
     for _, position, length, digest in pieces:
@@ -95,7 +95,7 @@ def roll_and_delete(shell: ShellRun) -> bytes:
     return log
 
 
-def test_deleted_segment_is_unlinked_in_bounded_steps_and_stays_whole_until_the_last(shell: ShellRun) -> None:
+def test_deleted_segment_is_unlinked_in_bounded_steps_and_stays_complete_until_the_last(shell: ShellRun) -> None:
     log = roll_and_delete(shell)
     name = f"{FOLDER}/{0:020}.log.deleted"
     archive = archive_of(shell)

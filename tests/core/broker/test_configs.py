@@ -1,4 +1,4 @@
-"""Configurations that change while brokers run: which changes are accepted, who is notified, and their effects."""
+"""Dynamic configurations: which changes are accepted, which brokers are notified, and the effects."""
 
 from math import inf
 
@@ -94,7 +94,7 @@ def test_order_of_java_hash_maps() -> None:
 
 @pytest.mark.parametrize(("count", "first"), [(6, 0), (13, 7)])
 def test_partitions_of_a_transaction_are_in_the_order_of_scala_sets(count: int, first: int) -> None:
-    """As a real broker described transactions of so many partitions: the set of 13 is a larger one."""
+    """As a real broker described transactions of `count` partitions: the set of 13 is a larger one."""
     numbers = [*range(first, count), *range(first)]
     added = [f"orders-{number}" for number in range(count)]
     assert scala_hash_set_order(added, partition_code) == [f"orders-{number}" for number in numbers]

@@ -100,7 +100,7 @@ def test_log_start_offset_is_restored_from_checkpoint_or_leader(shell: ShellRun)
         shell.at('wait "isr orders-0 == [1,2]" 30s')
         shell.after(1)
         assert shell.run.view["replicas"][f"orders-0@b{broker}"]["log_start_offset"] == 5
-    # a start that the name of the first segment says already needs no line
+    # a start that equals the name of the first segment needs no line
     shell.at("task retention")
     delete_below(shell, 6)
     shell.at("task retention")
@@ -127,7 +127,7 @@ def test_checkpoints_are_written_at_intervals_if_changed() -> None:
     shell.at(f"producer send p orders-0 {SENT}")
     shell.after(10)
     written = [event for event in shell.events(CheckpointWritten) if event.file.startswith("recovery-point")]
-    # each roll flushes what lies before it
+    # each roll flushes what is before it
     assert [(event.broker, event.entries) for event in written] == [
         ("b1", (("orders-0", 6),)),
         ("b2", (("orders-0", 6),)),

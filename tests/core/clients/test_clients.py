@@ -165,7 +165,7 @@ def test_stream_continues_after_an_election_without_loss_or_reordering() -> None
     assert printed[:-1] == [f"p-{number}" for number in range(count)]
 
 
-def test_producer_with_acks_0_learns_of_a_lost_leader() -> None:
+def test_producer_with_acks_0_detects_a_lost_leader() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --acks 0")
@@ -355,7 +355,7 @@ def test_follower_with_a_group_commits_without_joining_it(shell: ShellRun) -> No
     assert differences(shell.run) == []
 
 
-def test_follower_commits_when_it_is_asked_to(shell: ShellRun) -> None:
+def test_follower_commits_on_demand(shell: ShellRun) -> None:
     shell.at("producer open p")
     shell.at("producer send p orders-1 a:1 b:2")
     shell.at("consumer follow c orders-1 --from earliest --group audit --auto-commit false")

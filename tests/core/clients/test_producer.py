@@ -288,7 +288,7 @@ def test_batch_too_large_after_compression_is_split_and_keeps_its_sequence_numbe
 
 
 def test_batch_that_cannot_be_split_is_retried_until_delivery_timeout() -> None:
-    """batch.size says how large parts may be, whatever the topic allows (KAFKA-8350), as seen with Kafka's 3.9.1."""
+    """batch.size limits the size of the parts, whatever the topic allows (KAFKA-8350), as in Kafka 3.9.1."""
     shell = too_large_run("--linger 20 --timeout 6000", 400)
     shell.at("producer burst p small-0 60")
     shell.at("producer flush p")

@@ -153,7 +153,7 @@ def test_invalid_reassignments_are_refused() -> None:
     )
     assert ask(cluster, "t-7", (1,))[0] is Errors.UNKNOWN_TOPIC_OR_PARTITION
     cluster.kill(2)
-    # a dead broker that has the replica already is no obstacle
+    # a dead broker that already has the replica does not prevent it
     assert ask(cluster, "t-0", (2, 1))[0] is Errors.NONE
 
 

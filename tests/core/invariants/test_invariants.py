@@ -114,7 +114,7 @@ def test_each_invariant_is_broken_by_a_history() -> None:
     assert broken == set(INVARIANTS)
 
 
-#: b1 committed offset 1 and told a producer so; b2 takes over after it has cut itself at its own high watermark
+#: b1 committed offset 1 and acknowledged it; b2 takes over after it has truncated at its own high watermark
 LOST_BY_A_CUT = (
     produce("request", ("acks", -1)),
     append(1, 1),
@@ -238,7 +238,7 @@ def test_each_message_of_an_old_format_counts() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_core_as_it_is_raises_no_alarm(script: str) -> None:
+def test_unmodified_core_raises_no_alarm(script: str) -> None:
     assert play(script) == []
 
 

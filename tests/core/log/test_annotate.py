@@ -1,4 +1,4 @@
-"""What each byte of a file is, and how an offset is found: told from the bytes, and true."""
+"""What each byte of a file is, and how an offset is found, derived from the bytes."""
 
 import random
 import re

@@ -84,7 +84,7 @@ def what_it_says(log: UnifiedLog) -> dict[str, object]:
 
 
 def untouched() -> tuple[list[dict[str, Any]], int]:
-    """What the log says after each number of appends; and how many bytes all of them write."""
+    """The contents of the log after each number of appends, and how many bytes all of them write."""
     disk, states = SimulatedDisk(), []
     log = open_log(disk)
     states.append(what_it_says(log))

@@ -23,7 +23,7 @@ def open_log(disk: SimulatedDisk, *, index_rule: IndexRule = "batch", **settings
 
 
 def batches(first_offset: int, *counts: int) -> bytes:
-    """As a follower fetches them: so many records in each, stamped with their first offsets."""
+    """As a follower fetches them: `counts` records in each, stamped with their first offsets."""
     data = []
     for count in counts:
         data.append(build_batch([(first_offset, None, b"v", ())] * count, base_offset=first_offset, leader_epoch=0))

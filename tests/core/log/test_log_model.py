@@ -137,7 +137,7 @@ class LogModel(RuleBasedStateMachine):
         return max(min([*self.open_transactions().values(), self.end]), self.start)
 
     def committed(self) -> dict[bytes, bytes]:
-        """What a reader of committed records knows in the end."""
+        """What a read_committed consumer has read in the end."""
         found: dict[bytes, bytes] = {}
         end = self.stable_end()
         for number, batch in enumerate(self.batches):
@@ -372,8 +372,8 @@ class LogModel(RuleBasedStateMachine):
                 self.log = log
                 self.after_a_cut()
                 return
-        # The log is not what it was, but Kafka cannot tell. Or records are gone that had superseded others: then the
-        # dictionary cannot.
+        # The log is not what it was, but Kafka cannot tell. Or records were removed that had superseded others: then
+        # the dictionary cannot.
         self.restore(whole)
         self.log = self.open(clean_shutdown=False)
 
@@ -388,7 +388,7 @@ class LogModel(RuleBasedStateMachine):
     @precondition(lambda self: self.batches)
     @rule(data=st.data(), is_torn=st.booleans())
     def start_on_damage_that_is_believed(self, data: st.DataObject, is_torn: bool) -> None:
-        """After a clean stop nothing is checked. The log opens or says what keeps it from opening, nothing else."""
+        """After a clean stop nothing is checked. The log opens or reports why it cannot be opened, nothing else."""
         self.log.close()
         whole = self.files()
         self.damage(data, is_torn)

@@ -51,7 +51,7 @@ def bases(log: UnifiedLog) -> list[int]:
     return [segment.base_offset for segment in log.segments]
 
 
-def test_what_retention_bytes_leaves_is_never_less_than_that(disk: Disk) -> None:
+def test_size_retention_never_leaves_less_than_retention_bytes(disk: Disk) -> None:
     log = open_log(disk, retention_bytes=3 * SEGMENT_BYTES)
     append(log, *[NOW_MS] * 9)
     assert bases(log) == [0, 2, 4, 6, 8]
@@ -207,7 +207,7 @@ def test_preallocated_segment_has_its_full_size_until_it_is_closed_for_appends(d
     assert disk.size_of(f"{DIRECTORY}/{1:020d}.log") == 2 * len(BATCH)
 
 
-def test_flush_messages_says_when_a_flush_is_due() -> None:
+def test_flush_messages_determines_when_a_flush_is_due() -> None:
     log = open_log(SimulatedDisk(), flush_messages=3)
     append(log, NOW_MS, NOW_MS)
     assert not log.is_flush_due

@@ -139,7 +139,7 @@ def test_preallocated_segments_are_cut_when_they_roll(disk: Disk) -> None:
     assert open_log(disk, segment_bytes=3 * size + 5, preallocate=True).log_end_offset == 5
 
 
-def test_reading_gives_whole_batches_within_the_bounds(disk: Disk) -> None:
+def test_read_returns_whole_batches_within_the_bounds(disk: Disk) -> None:
     log = open_log(disk, index_interval_bytes=200)
     for _ in range(10):
         log.append_as_leader(batch_of(3), 0, NOW_MS)
@@ -208,7 +208,7 @@ def test_every_offset_is_found_in_logs_with_gaps(
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
-def test_log_that_was_opened_again_is_read_from_its_start(disk: Disk, is_clean: bool) -> None:
+def test_reopened_log_is_read_from_its_start(disk: Disk, is_clean: bool) -> None:
     log = open_log(disk)
     for _ in range(5):
         log.append_as_leader(batch_of(2), 0, NOW_MS)

@@ -83,7 +83,7 @@ def test_old_consumers_get_the_bytes_that_kafka_sends(name: str) -> None:
             assert [len(sent), hashlib.sha256(sent).hexdigest()] == expected, key
 
 
-def test_only_what_was_asked_for_is_converted() -> None:
+def test_only_requested_batches_are_converted() -> None:
     found = [(record.offset, record.value) for record in iterate(down_convert(INPUTS["plain"], 1, 6))]
     assert found == [(6, b"v" * 10), (7, b"v" * 10), (8, b"v" * 10), (9, b"v" * 10)]
 

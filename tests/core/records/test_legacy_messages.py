@@ -145,7 +145,7 @@ def test_log_of_magic_1_has_no_leader_epochs() -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("version", ["0.9.0", "0.10.2"])
-def test_log_of_messages_opens_again(version: str, clean: bool) -> None:
+def test_log_of_old_messages_is_reopened(version: str, clean: bool) -> None:
     """Its last message is the smallest there is: shorter than the header of a batch."""
     disk = SimulatedDisk()
     config = LogConfig(message_format_version=version)

@@ -1,4 +1,4 @@
-"""kafka-replica-verification.sh: reads what every replica has, and says where it differs."""
+"""kafka-replica-verification.sh: reads every replica, and reports differences."""
 
 import pytest
 

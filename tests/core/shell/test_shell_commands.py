@@ -1,4 +1,4 @@
-"""Commands as processes in simulated time, and what they say when the cluster is not as they need it."""
+"""Commands as processes in simulated time, and their output when the cluster is not in the required state."""
 
 import pytest
 

@@ -151,7 +151,7 @@ def test_usage_error_lists_the_forms_of_the_verb() -> None:
     assert forms("broker", "kil", "1").startswith("Expected: broker kill N | ")
 
 
-def test_unknown_command_names_what_comes_close() -> None:
+def test_unknown_command_suggests_similar_names() -> None:
     def expected(word: str) -> str:
         with pytest.raises(ShellError) as refused:
             Grammar(COMMANDS).find([word, "2"])

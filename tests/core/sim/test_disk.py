@@ -180,7 +180,7 @@ def test_disks_pickle_without_open_files(disk: Disk) -> None:
     assert copied_file.read(0, 100) == b"before"
 
 
-def test_many_files_need_few_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_descriptors_are_bounded_with_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_disk, "MAX_OPEN_FILES", 8)
     disk = RealDisk(tmp_path)
     files = [disk.open(f"a/{number}") for number in range(50)]

@@ -42,7 +42,7 @@ def test_link_cut_in_one_direction_delivers_in_the_other(shell: ShellRun) -> Non
     assert shell.run.view["links"]["b1|b3"]["from"] == "b3"
     shell.at("producer send p orders-0 a:1 &")
     shell.after(2)
-    # the controller, broker 1, is still heard by broker 3, whose fetches do not arrive
+    # requests of the controller, broker 1, still reach broker 3, whose fetches do not arrive
     assert delivered(shell, "Fetch", "request", "b3", "b1") == 0
     shell.after(20)
     assert [event.to_isr for event in shell.events(IsrShrunk)] == [(1, 2)]

@@ -24,5 +24,5 @@ def produced(acks: int) -> ProduceStarted:
         (LeaderEpochsChanged(replica="orders-0@b1", entries=()), "leader epochs — "),
     ],
 )
-def test_values_are_written_as_people_do(event: Event, says: str) -> None:
+def test_values_are_formatted_for_people(event: Event, says: str) -> None:
     assert says in sentence(event)

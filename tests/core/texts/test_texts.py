@@ -72,7 +72,7 @@ def test_message_is_rendered_in_each_language_with_the_messages_in_it(greetings)
     assert render(message, "zh-CN") == render(message.code, "zh-CN") == "c1，你好（一天）"
 
 
-def test_one_of_something_has_its_own_template(greetings) -> None:
+def test_singular_has_its_own_template(greetings) -> None:
     assert [render(text("greeting.n", n=n)) for n in (1, 2)] == ["1 day", "2 days"]
     assert [render(f"greeting.n?n={n}") for n in (1, 2)] == ["1 day", "2 days"]
     assert render(text("greeting.n", n=1), "zh-CN") == "1 天"

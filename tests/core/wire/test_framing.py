@@ -1,4 +1,4 @@
-"""Frames and headers, byte by byte; what is no frame is refused with a sentence."""
+"""Frames and headers, byte by byte; an invalid frame is refused with a message."""
 
 import pytest
 

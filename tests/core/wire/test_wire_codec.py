@@ -1,7 +1,7 @@
 """Our bytes of Kafka's messages are those of two other implementations, and mean the same, in every version.
 
 kio is made from Kafka 4's tables and has no version that Kafka 4 dropped; kafka-python has no message that only brokers
-send. What neither knows is compared with what Kafka's own classes wrote.
+send. Versions that neither supports are compared with what Kafka's own classes wrote.
 """
 
 import dataclasses
@@ -37,7 +37,8 @@ OFFERED = dict(
 OFFERED |= dict(enumerate((2, 4, 2, 3, 3, 2, 2, 3, 2, 2, 1, 0, 0, 0, 1, 1, 0, 0), start=34))
 OFFERED |= {56: 3, 57: 1, 58: 0, 60: 1, 61: 0, 65: 0, 66: 1, 67: 0, 68: 0, 69: 0}
 RECORDED = DATA / "wire/messages-3.9.1.tsv"
-#: Neither of the two knows an older version than this. Of the first four they know none: only brokers send them.
+#: Neither of the two supports an older version than this. They do not support the first four at all: only brokers send
+#: them.
 KNOWN_FROM = {
     "LeaderAndIsr": 8,
     "StopReplica": 5,
@@ -102,7 +103,7 @@ def plain(value: Any) -> Any:
 
 
 def as_told(kind: Kind, value: Any) -> Any:
-    """A message of ours as kio says it: durations and times without their unit, no id for the uuid of zeros."""
+    """A message of ours as kio represents it: durations and times without their unit, no id for the uuid of zeros."""
     if isinstance(value, list):
         return [as_told(kind, each) for each in value]
     if not isinstance(value, msgspec.Struct):
@@ -116,7 +117,7 @@ def as_told(kind: Kind, value: Any) -> Any:
 
 
 def as_kafkas_json(kind: Kind, value: Any) -> Any:
-    """A message of ours as Kafka's JSON converter says it: no records, no tagged fields at their default."""
+    """A message of ours as Kafka's JSON converter writes it: no records, no tagged fields at their default."""
     if isinstance(value, list):
         return [as_kafkas_json(kind, each) for each in value]
     if isinstance(value, bytes):
@@ -132,7 +133,7 @@ def as_kafkas_json(kind: Kind, value: Any) -> Any:
     return tree
 
 
-def test_all_that_a_broker_of_3_9_offers_has_a_table() -> None:
+def test_every_api_offered_in_3_9_has_a_schema() -> None:
     assert {key: api.latest_version for key, api in SCHEMAS.items()} == OFFERED
     assert all(api.oldest_version == 0 for api in SCHEMAS.values())
 

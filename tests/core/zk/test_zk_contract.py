@@ -310,7 +310,7 @@ def test_closing_session_gets_no_watch_events_and_others_do(store, session) -> N
     assert store.take_watches() == [WatchedEvent(other, "deleted", "/controller")]
 
 
-def test_session_can_watch_again_and_again(store, session) -> None:
+def test_session_can_set_a_watch_repeatedly(store, session) -> None:
     store.create(session, "/a")
     for count in range(20):
         store.get(session, "/a", watch=True)

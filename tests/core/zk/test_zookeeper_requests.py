@@ -12,7 +12,7 @@ def requests(shell: ShellRun) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("era", ["3.9", "0.10"])
-def test_no_node_on_a_records_way_asks_zookeeper(era: str) -> None:
+def test_no_node_on_the_path_of_a_record_sends_requests_to_zookeeper(era: str) -> None:
     shell = ShellRun(era=era)
     shell.at("kafka-topics.sh --create --topic t --replica-assignment 1:2:3")
     shell.at("producer open p1 --acks all")
@@ -54,7 +54,7 @@ def test_failed_operation_is_a_request_with_its_error() -> None:
     assert last["count"] == len(last["requests"]) and last["requests"][-1][1] == "/controller"
 
 
-def test_consumers_of_0_8_ask_zookeeper_themselves() -> None:
+def test_consumers_of_0_8_send_their_own_requests_to_zookeeper() -> None:
     shell = ShellRun(era="0.8")
     shell.at("kafka-topics.sh --create --topic t --replica-assignment 1:2:3")
     shell.at("consumer start c1 --group g --topic t")

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ClassMap } from "../../../static/lab/core/replay/class_map.js";
 
 const S = 1e6;
-// A lab plays 400 times slower from 10 s on, stands from 20 s on, is looked at again from its start at 30 s, and another one leads at 50 s.
+// A lab plays 400 times slower from 10 s on, is paused from 20 s on, is shown again from its start at 30 s, and another one leads at 50 s.
 const map = new ClassMap([
   [0, -1, 0, 0, "pause", 0],
   [10 * S, 0, 5, 1000, "play", 2500],

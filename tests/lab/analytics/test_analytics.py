@@ -103,7 +103,7 @@ def wait(job: Job, limit_s: float = 600) -> Job:
     return job
 
 
-def test_job_goes_through_its_stages_and_publishes_each(analyst: Attentive, recorded: Recorded, tmp_path: Path) -> None:
+def test_job_publishes_each_of_its_stages(analyst: Attentive, recorded: Recorded, tmp_path: Path) -> None:
     job = begin(analyst, recorded, tmp_path)
     assert begin(analyst, recorded, tmp_path) is job
     wait(job)
@@ -119,7 +119,7 @@ def test_job_goes_through_its_stages_and_publishes_each(analyst: Attentive, reco
 
 
 class Hands(Analyst):
-    """Its worker takes orders and does nothing: the test says what becomes of them."""
+    """Its worker takes orders and does nothing: the test decides their results."""
 
     class Worker:
         def __init__(self) -> None:
@@ -163,7 +163,7 @@ def hands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hands:
 NOTHING = BuildTask("", ())
 
 
-def test_who_waits_at_a_page_comes_before_watchers_and_builds(hands: Hands) -> None:
+def test_job_of_a_waiting_page_runs_before_watchers_and_builds(hands: Hands) -> None:
     first = hands.begin("a", NOTHING, "build")
     nightly = hands.begin("b", NOTHING, "build")
     watched = hands.begin("c", NOTHING, "watch")
@@ -179,7 +179,7 @@ def test_who_waits_at_a_page_comes_before_watchers_and_builds(hands: Hands) -> N
     hands._cancel_idle()
 
 
-def test_a_job_that_is_cancelled_ends_where_it_is(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_job_stops_at_its_current_stage(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "CANCEL_TIMEOUT_S", 3_600.0)
     running, waiting, last = (hands.begin(of, NOTHING) for of in "abc")
     hands.report(running, stage="tables", progress=0.5)
@@ -197,7 +197,7 @@ def test_a_job_that_is_cancelled_ends_where_it_is(hands: Hands, monkeypatch: pyt
     hands._cancel_idle()
 
 
-def test_a_person_has_few_jobs_at_a_time_and_others_theirs(hands: Hands) -> None:
+def test_jobs_per_person_are_limited_and_others_are_not_affected(hands: Hands) -> None:
     own = [hands.begin(f"own{n}", NOTHING, asker=7) for n in range(jobs.MAX_OF_PERSON)]
     with pytest.raises(Refusal) as refused:
         hands.begin("more", NOTHING, asker=7)
@@ -225,7 +225,7 @@ def test_a_person_has_few_jobs_at_a_time_and_others_theirs(hands: Hands) -> None
         (ValueError("else"), "analysis_failed"),
     ],
 )  # fmt: skip
-def test_an_error_says_what_to_do(error: Exception, id: str) -> None:
+def test_error_includes_a_remedy(error: Exception, id: str) -> None:
     found = explained(error, "/tables", Path("spark.log"))
     assert found.id == f"refusal.{id}"
     for language in ("en", "zh-CN"):
@@ -233,7 +233,7 @@ def test_an_error_says_what_to_do(error: Exception, id: str) -> None:
         assert len(said) == 3 and all(said) and not any("{" in one or "Traceback" in one for one in said)
 
 
-def test_a_build_that_is_cancelled_leaves_nothing_and_spark_goes_on(
+def test_cancelled_build_leaves_nothing_and_spark_continues(
     analyst: Attentive, recorded: Recorded, tmp_path: Path
 ) -> None:
     job = analyst.build(recorded.folder, recorded.task(tmp_path, *TABLES))
@@ -330,7 +330,7 @@ def test_jvm_that_is_being_started_ends_with_the_worker(
     assert list((tmp_path / "logs").glob("spark-*")) == []
 
 
-def test_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
+def test_job_started_while_a_worker_ends_keeps_its_own_worker(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither its folder for temporary files goes with the worker before it, nor does it fail with that."""
@@ -365,7 +365,7 @@ def test_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
 # The class archive, which a lab has made beside it
 
 
-def test_class_archive_is_given_up_when_its_lab_is_killed() -> None:
+def test_class_archive_is_abandoned_when_its_lab_is_killed() -> None:
     program = (
         "import subprocess; from lab.analytics.class_archive import end_with_stdin;"
         "print(subprocess.Popen(['sleep', '600']).pid, flush=True); end_with_stdin()"
@@ -382,7 +382,7 @@ def test_class_archive_is_given_up_when_its_lab_is_killed() -> None:
 
 
 @pytest.mark.parametrize(("after_s", "starts"), [(0.0, True), (600.0, False)])
-def test_class_archive_begins_when_a_lab_has_served_for_a_while_and_ends_with_it(
+def test_class_archive_starts_some_time_after_the_lab_and_ends_with_it(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, after_s: float, starts: bool
 ) -> None:
     settings.DATA = tmp_path

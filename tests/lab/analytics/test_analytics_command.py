@@ -1,4 +1,4 @@
-"""`manage.py analytics`: each verb says what it did, or what was wrong and what to do."""
+"""`manage.py analytics`: each verb reports what it did, or what was wrong and what to do."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def built(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, datab
     owner.delete()
 
 
-def test_verbs_build_once_and_read_what_is_there(built: Path) -> None:
+def test_verbs_build_once_and_read_existing_tables(built: Path) -> None:
     assert said("build", "--tables", "silver.batches").strip() == "The tables are up to date."
     found = json.loads(said("status", "--json"))
     assert found["build"] == 1 and found["branches"][0]["branch"] == "r1/main" and found["branches"][0]["damage"] == []
@@ -91,7 +91,7 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_done_is_said(built: Path) -> None:
+def test_impossible_request_is_one_clear_message(built: Path) -> None:
     before = said("status")
     for words, problem in REFUSED.items():
         with pytest.raises(CommandError, match=problem):
@@ -99,13 +99,13 @@ def test_what_cannot_be_done_is_said(built: Path) -> None:
     assert said("status") == before
 
 
-def test_before_the_first_build_the_way_to_one_is_said(tmp_path: Path, settings: Any) -> None:
+def test_without_tables_the_command_to_build_them_is_shown(tmp_path: Path, settings: Any) -> None:
     settings.TABLES = tmp_path / "none"
     with pytest.raises(CommandError, match=r"`manage\.py analytics build` makes them"):
         said("status")
 
 
-def test_runs_of_which_nothing_was_recorded_for_long_leave_the_tables(built: Path, settings: Any) -> None:
+def test_runs_without_events_for_the_retention_time_are_removed_from_the_tables(built: Path, settings: Any) -> None:
     def age(days: float) -> None:
         then_s = time.time() - days * 86_400
         for path in (built / "runs" / "r1").rglob("*.log"):
@@ -133,7 +133,7 @@ def test_runs_of_which_nothing_was_recorded_for_long_leave_the_tables(built: Pat
     assert count() == before and "Took" not in said("vacuum")
 
 
-def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:
+def test_deleted_and_forgotten_runs_are_removed_from_the_tables(built: Path) -> None:
     assert "Took 1 branches" in said("forget", "--run", "r1")
     assert reading.show("silver.batches", None, None).num_rows == 0
     assert "Published" in said("build", "--tables", "silver.batches")

@@ -32,7 +32,7 @@ def lab(session: SparkSession, tmp_path: Path) -> Iterator[Lab]:
     lab.recording.close()
 
 
-def test_build_reads_what_is_new_and_nothing_twice(lab: Lab) -> None:
+def test_build_reads_new_events_once(lab: Lab) -> None:
     assert lab.build().published == [1]
     assert lab.totals() == expected(lab.recording)
     asked = lab.asked
@@ -58,7 +58,7 @@ def stored_events(lab: Lab) -> list[int]:
 
 
 @pytest.mark.parametrize("is_same_process", [True, False], ids=["goes on", "died"])
-def test_tables_that_somebody_waits_for_come_before_the_events(lab: Lab, *, is_same_process: bool) -> None:
+def test_tables_of_a_waiting_page_are_built_before_the_events(lab: Lab, *, is_same_process: bool) -> None:
     memory = held.Held()
     assert lab.build(tables=("gold.totals",), held=memory, is_first=True).published == [1]
     first = lab.store.newest()
@@ -80,7 +80,7 @@ def test_tables_that_somebody_waits_for_come_before_the_events(lab: Lab, *, is_s
     assert lab.totals() == expected(lab.recording)
 
 
-def test_events_that_come_between_the_first_tables_and_the_others_count(lab: Lab) -> None:
+def test_events_between_the_first_tables_and_the_others_are_included(lab: Lab) -> None:
     memory = held.Held()
     lab.build(tables=("gold.totals",), held=memory, is_first=True)
     lab.goes_on(300)
@@ -129,7 +129,7 @@ def test_fork_shares_its_past_without_counting_it_twice(lab: Lab, monkeypatch: p
     forked.close()
 
 
-def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None:
+def test_failed_or_cancelled_build_keeps_the_previous_one(lab: Lab) -> None:
     lab.build()
     before = lab.totals()
     lab.goes_on(300)
@@ -160,7 +160,7 @@ def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None
 
 
 class SmallDisk(LocalFiles):
-    """A folder on a disk that takes only so many bytes."""
+    """A folder on a disk with limited space."""
 
     room = 0
 
@@ -178,7 +178,7 @@ class SmallDisk(LocalFiles):
         self.room -= count
 
 
-def test_a_full_disk_ends_a_build_and_gives_its_room_back(lab: Lab) -> None:
+def test_full_disk_ends_a_build_and_its_files_are_deleted(lab: Lab) -> None:
     """Wherever it is full: with each step a build gets further before it is."""
     lab.build()
     lab.goes_on(300)
@@ -221,7 +221,7 @@ def test_two_builds_at_once_read_each_event_once(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("damage", ["digit", "length"])
-def test_damage_is_quarantined_and_what_is_whole_is_read(lab: Lab, damage: str) -> None:
+def test_damaged_events_are_quarantined_and_intact_ones_are_read(lab: Lab, damage: str) -> None:
     path = lab.recording.folder.recording / "events-0" / f"{0:020d}.log"
     lab.goes_on(600)
     data = bytearray(path.read_bytes())

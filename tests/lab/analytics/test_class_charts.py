@@ -83,7 +83,7 @@ def made(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_each_chart_draws_its_rows_lists_them_and_says_what_it_shows(name: str) -> None:
+def test_each_chart_draws_and_lists_its_rows_and_has_a_description(name: str) -> None:
     figure = made(name)
     assert figure["data"] and all(trace["name"] for trace in figure["data"])
     assert figure["table"]["columns"] == list(EVERY[name].columns) and figure["table"]["rows"]
@@ -104,12 +104,12 @@ def test_a_cell_has_a_sign_and_opens_the_lab_or_else_the_class_at_that_instant()
     assert CY not in {word.strip('"') for word in text.replace(",", " ").split()} and "Ada" in text
 
 
-def test_an_instant_of_the_class_is_that_of_the_clock_before_it() -> None:
+def test_instant_of_the_class_follows_from_the_clock_before_it() -> None:
     assert [instant_of(CLOCK, at) for at in (None, 1_500_000, 2_000_001)] == [None, 505_000_000, 60_001_000]
     assert instant_of([], 5) is None and instant_of([(1_000, 50)], 0) == 0
 
 
-def test_what_fewer_than_five_answered_is_not_shown() -> None:
+def test_questions_with_fewer_than_five_answers_are_not_shown() -> None:
     assert made("class_items")["table"]["count"] == made("class_calibration")["table"]["count"] == 1
     assert [row[0] for row in made("class_misconceptions")["table"]["rows"]] == ["acked-is-safe"]
     # Two groups that differ in what is not shown are one.
@@ -117,7 +117,7 @@ def test_what_fewer_than_five_answered_is_not_shown() -> None:
     assert group == ["acked-is-safe", 2, ["p2 Ada", "p3"]]
 
 
-def test_misconceptions_are_named_by_what_is_believed() -> None:
+def test_misconceptions_are_named_by_their_statement() -> None:
     sentence = says("acked-is-safe", "en").rstrip(".")
     for name in ("class_misconceptions", "class_mistakes", "class_groups"):
         for trace in made(name)["data"]:
@@ -132,7 +132,7 @@ def test_label_has_three_short_lines_at_most() -> None:
     assert max(map(len, label_of("每多一份副本，高水位就前进一格。" * 4).split("<br>"))) <= 13
 
 
-def test_files_have_numbers_of_people_and_no_names() -> None:
+def test_files_contain_participant_numbers_and_no_names() -> None:
     numbers = SCENE._replace(people={ADA: Person(2), BO: Person(3)})
     lines = csv_of(OF_CLASS, "class_steps", TABLES, numbers).splitlines()
     assert lines[0].startswith("learner,lesson,step") and [line[:2] for line in lines[1:]] == ["p2", "p2", "p3"]
@@ -140,7 +140,7 @@ def test_files_have_numbers_of_people_and_no_names() -> None:
 
 
 class Given:
-    """Takes tasks; the test says when they are done."""
+    """Takes tasks; the test decides when they are done."""
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
@@ -155,7 +155,7 @@ class Given:
         self.jobs[-1].state, self.jobs[-1].cpu_s, self.jobs[-1].tables = "done", cpu_s, tables
 
 
-def test_a_round_waits_for_five_times_what_the_last_one_cost() -> None:
+def test_round_starts_after_five_times_the_cost_of_the_previous_one() -> None:
     given = Given()
     rounds = Rounds(given, lambda: given.now_s)  # type: ignore[arg-type]
 

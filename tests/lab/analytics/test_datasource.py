@@ -42,7 +42,9 @@ def kinds_of(recording: Recording) -> Counter[str]:
     return Counter(msgspec.json.decode(one.record)[3][0] for one in recording.stored(1, recording.last_seq))
 
 
-def test_rows_are_the_events_without_what_records_say(spark: SparkSession, recorded: tuple[Recording, LiveRun]) -> None:
+def test_rows_are_the_events_without_the_contents_of_records(
+    spark: SparkSession, recorded: tuple[Recording, LiveRun]
+) -> None:
     recording, _ = recorded
     rows = spark.read.format("highwater").option("path", str(recording.folder.path.parent / "*")).load().collect()
     assert sorted(row.seq for row in rows) == list(range(1, recording.last_seq + 1))
@@ -64,7 +66,7 @@ def test_filters_and_options_choose_the_same_rows(spark: SparkSession, recorded:
     assert {row.kind for row in by_option.select("kind").distinct().collect()} == {"BatchAppended", "RpcSent"}
 
 
-def test_stream_continues_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+def test_stream_continues_at_its_offset(spark: SparkSession, tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path / "runs", 400)
     recording.flush()
     found = str(tmp_path / "rows")
@@ -109,6 +111,6 @@ def test_damage_is_left_out_or_fails_as_asked(spark: SparkSession, tmp_path: Pat
         ({"path": ".", "damaged": "perhaps"}, "Expected skip or fail"),
     ],
 )
-def test_bad_options_are_told(spark: SparkSession, options: dict[str, str], problem: str) -> None:
+def test_invalid_options_are_reported(spark: SparkSession, options: dict[str, str], problem: str) -> None:
     with pytest.raises(PySparkException, match=problem):
         spark.read.format("highwater").options(**options).load().count()

@@ -35,7 +35,7 @@ def test_every_table_and_column_is_described_in_each_language() -> None:
         assert not any(PLACE.search(text) or "偏移量" in text for text in texts.values())
 
 
-def test_same_words_for_the_same_description() -> None:
+def test_same_description_has_the_same_translation() -> None:
     texts = read([CATALOGUES], "zh-CN")
     said: dict[str, set[str]] = {}
     for id, declared in ids().items():

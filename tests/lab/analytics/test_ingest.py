@@ -67,14 +67,14 @@ def text(*values: object) -> bytes:
         (b"", "json"),
     ],
 )
-def test_what_is_no_event_is_told_with_its_reason(value: bytes, reason: str) -> None:
+def test_invalid_event_is_reported_with_its_reason(value: bytes, reason: str) -> None:
     fields = {name: KINDS[name].__struct_fields__ for name in KNOWN}
     known = written(1, "abc", fields)
     *_, kind, family, payload = row_of(value, known)
     assert (kind, family, json.loads(payload)["reason"]) == (UNREADABLE, "", reason)
 
 
-def test_json_is_read_however_it_is_written() -> None:
+def test_json_is_read_in_any_formatting() -> None:
     blanks = json.dumps([5, "b1", 3, ADVANCED], indent=1).encode()
     escaped = text(5, "b1", 3, ADVANCED).replace(b'["High', b'["\\u0048igh')
     for value in (blanks, escaped, text(5, "b1", 3, ADVANCED)):
@@ -135,7 +135,7 @@ def with_crc(data: bytes, at: int, put: bytes) -> bytes:
         ({0: b""}, [], []),
     ],
 )
-def test_log_is_read_as_far_as_it_is_one(
+def test_log_is_read_up_to_its_first_invalid_batch(
     tmp_path: Path, segments: dict[int, bytes], seqs: list[int], lost: list[tuple[int, int, str]]
 ) -> None:
     for base, data in segments.items():
@@ -162,7 +162,7 @@ def test_log_is_read_as_far_as_it_is_one(
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("of_class", [True, False])
-def test_what_is_no_act_is_set_aside_and_the_others_are_read(
+def test_invalid_act_is_quarantined_and_the_others_are_read(
     tmp_path: Path, value: bytes | None, *, of_class: bool
 ) -> None:
     good = text(3_000, "p1", "", ["ClassEnded"]) if of_class else b'{"k":"Answered","run":["a"]}'
@@ -309,9 +309,7 @@ def test_old_layouts_of_recordings_without_a_vocabulary_are_recognised(session: 
     assert [tuple(row) for row in found.collect()] == [(None, "[[5]]"), (6, "[[5]]")]
 
 
-def test_what_was_read_is_read_again_if_it_has_changed_or_is_stored_otherwise(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_or_moved_recording_is_read_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.build()
     path = lab.recording.folder.recording / "events-0" / f"{0:020d}.log"
     forked = fork_recording(lab.recording, 600, branch_folder("r1", "main-2", runs=lab.root / "runs"))
@@ -345,12 +343,12 @@ def test_what_was_read_is_read_again_if_it_has_changed_or_is_stored_otherwise(
     events = rows(lab.store, newest(lab), EVENTS.name)
     assert events is not None and events.num_rows == lab.recording.last_seq
     assert set(events["build"].to_pylist()) == {newest(lab).number}
-    # damage in what the fork has from its parent is no damage of the fork
+    # damage in the part that a fork shares with its parent is not damage of the fork
     assert newest(lab).ledger()["r1/main-2"].damage == ()
     forked.close()
 
 
-def test_recording_that_is_gone_is_noted_once(lab: Lab) -> None:
+def test_missing_recording_is_noted_once(lab: Lab) -> None:
     lab.build()
     gone = entry(lab.recording)._replace(folder=lab.root / "nowhere")
     lab.build(gone)
@@ -404,7 +402,7 @@ def test_no_event_counts_twice_whatever_name_it_has(given: list[BranchEntry], to
     }
 
 
-def test_parent_that_comes_later_takes_its_events(lab: Lab) -> None:
+def test_parent_added_later_owns_its_events(lab: Lab) -> None:
     forked = fork_recording(lab.recording, 900, branch_folder("r2", "main", runs=lab.root / "runs"))
     forked.flush()
 
@@ -426,7 +424,7 @@ def test_parent_that_comes_later_takes_its_events(lab: Lab) -> None:
     forked.close()
 
 
-def test_present_vocabulary_is_what_recordings_state() -> None:
+def test_current_vocabulary_is_the_one_that_recordings_contain() -> None:
     assert {name: [field for field, _ in fields] for name, fields in present_kinds().items()} == {
         name: list(kind.__struct_fields__) for name, kind in CORE.kinds.items()
     }

@@ -109,7 +109,7 @@ def test_the_plain_reader_has_every_table() -> None:
 
 
 @pytest.mark.parametrize("table", OF_LEARNING, ids=lambda table: table.name)
-def test_tables_are_those_of_a_plain_reader(made: Drawn, table: Table) -> None:
+def test_tables_match_a_plain_reader(made: Drawn, table: Table) -> None:
     plain = made.plain[table.name]
     assert plain, "nothing to be compared"
     assert differences(table, made.rows(table.name), plain)[:5] == []

@@ -1,4 +1,4 @@
-"""Tables and recordings in an object store, on a server that speaks S3: as in folders; and what is said of failures."""
+"""Tables and recordings in an object store, on a server that speaks S3: as in folders; and the messages of failures."""
 
 import shutil
 import threading
@@ -113,7 +113,7 @@ def stored(files: Files, name: str, *numbers: int) -> StoredFile:
     return StoredFile(name, len(numbers), len(data), {"b": 1}, 1)
 
 
-def test_of_publishers_at_once_readers_see_one_whole_version(bucket: Any) -> None:
+def test_concurrent_publishers_leave_one_complete_version(bucket: Any) -> None:
     """Each publishes two files of the same table for the same branch, and plans again where another one was first."""
     state = TableState((), "branch", ("n",), ("n",), ())
     are_done = threading.Event()
@@ -151,7 +151,7 @@ def test_of_publishers_at_once_readers_see_one_whole_version(bucket: Any) -> Non
     assert sorted(published) == [1, 2, 3, 4, 5]
 
 
-def test_what_fails_while_rows_are_read_is_said_as_what_fails_before(bucket: Any) -> None:
+def test_failure_while_rows_are_read_is_reported_like_an_earlier_one(bucket: Any) -> None:
     files = files_at(TABLES)
     stored(files, "gold.x/a.parquet", 1)
     with (
@@ -165,7 +165,7 @@ def test_what_fails_while_rows_are_read_is_said_as_what_fails_before(bucket: Any
 
 
 @pytest.mark.parametrize("most", [held.MAX_EVENTS, 0], ids=["through the driver", "by Spark"])
-def test_builds_are_as_in_a_folder(lab: Lab, bucket: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_builds_match_those_in_a_folder(lab: Lab, bucket: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(held, "MAX_EVENTS", most)
     here = lab.store
     lab.build()
@@ -196,7 +196,7 @@ def test_builds_are_as_in_a_folder(lab: Lab, bucket: Any, monkeypatch: pytest.Mo
     assert done.builds == 1 and stored.newest() is not None and stored.numbers() == [2]
 
 
-def test_recordings_are_read_where_they_are(lab: Lab, bucket: Any, tmp_path: Path) -> None:
+def test_recordings_are_read_in_place(lab: Lab, bucket: Any, tmp_path: Path) -> None:
     forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=lab.root / "runs"))
     forked.flush()
     put_folder(bucket, lab.root / "runs", "term/runs")
@@ -215,7 +215,7 @@ def test_recordings_are_read_where_they_are(lab: Lab, bucket: Any, tmp_path: Pat
     # What the fork shares with its parent counts once.
     assert events is not None and events.num_rows == lab.recording.last_seq
     assert newest.ledger()["r1/main"].place == f"s3://{BUCKET}/term/runs/r1/main/recording/events-0"
-    # A digit that has changed on the way is found, and told with its place.
+    # A digit that was changed in transit is detected and reported with its place.
     (log,) = folder_at(newest.ledger()["r1/main"].place).glob("*.log")
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
@@ -245,19 +245,19 @@ def said(*words: str) -> str:
         ("gs://course/tables", "gs is not known"),
     ],
 )  # fmt: skip
-def test_a_place_that_cannot_be_one_is_said(bucket: Any, place: str, problem: str) -> None:
+def test_invalid_place_is_refused_with_a_message(bucket: Any, place: str, problem: str) -> None:
     with pytest.raises(CommandError, match=problem):
         said("--tables-at", place, "status")
 
 
-def test_recordings_that_are_not_there_are_said(bucket: Any, db: None) -> None:
+def test_missing_recordings_are_reported(bucket: Any, db: None) -> None:
     with pytest.raises(CommandError, match=r"no recordings at s3://course/runs.*RUN/BRANCH/recording"):
         said("build", "--recordings", f"s3://{BUCKET}/runs")
     with pytest.raises(CommandError, match="no recordings at /nowhere"):
         said("build", "--recordings", "/nowhere")
 
 
-def test_a_store_that_does_not_answer_is_said(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_store_is_reported(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(CommandError, match=r"did not do what it was asked.*s3://course/term/tables.*AWS_ENDPOINT_URL"):
         said("--tables-at", TABLES, "status")
@@ -267,7 +267,7 @@ def test_a_store_that_does_not_answer_is_said(bucket: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("place", ["folder", TABLES])
-def test_damaged_tables_are_said(lab: Lab, bucket: Any, place: str, tmp_path: Path) -> None:
+def test_damaged_tables_are_reported(lab: Lab, bucket: Any, place: str, tmp_path: Path) -> None:
     where = str(tmp_path / place) if place == "folder" else place
     lab.store = Store.at(where)
     lab.build()
@@ -283,7 +283,9 @@ def test_damaged_tables_are_said(lab: Lab, bucket: Any, place: str, tmp_path: Pa
         said("--tables-at", where, "status")
 
 
-def test_a_page_says_so_too(bucket: Any, visitor: Any, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_tables_are_reported_on_the_page(
+    bucket: Any, visitor: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = visitor.new_run(brokers="1")
     settings.TABLES = "s3://nowhere/tables"
     answer = visitor.get(f"/api/runs/{run}/main/analytics/tables.json")
@@ -291,7 +293,7 @@ def test_a_page_says_so_too(bucket: Any, visitor: Any, settings: Any, monkeypatc
     assert "s3://nowhere/tables" in answer.json["expected"]
 
 
-def test_copy_of_a_folder_that_fails_is_made_again_whole(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_copy_of_a_folder_is_repeated_completely(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     files = files_at(TABLES)
     for number in range(2):
         sink = pa.BufferOutputStream()
@@ -307,7 +309,7 @@ def test_copy_of_a_folder_that_fails_is_made_again_whole(bucket: Any, monkeypatc
     assert pq.read_table(files.local("gold.x/parts")).num_rows == 2
 
 
-def test_copies_of_files_leave_with_the_files(bucket: Any) -> None:
+def test_copies_are_deleted_with_their_files(bucket: Any) -> None:
     files = files_at(TABLES)
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"n": [1, 2]}), sink)

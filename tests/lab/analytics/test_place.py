@@ -22,7 +22,7 @@ from lab.analytics.build.sizes import settings_for
         ({"SPARK_REMOTE": "sc://host", "SPARK_MASTER": "spark://host:7077"}, "sc://host", False),
     ],
 )
-def test_environment_says_where_spark_runs(
+def test_environment_selects_where_spark_runs(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], name: str | None, is_local: bool
 ) -> None:
     for variable in ("SPARK_MASTER", "SPARK_REMOTE"):
@@ -40,7 +40,7 @@ def test_settings_of_a_cluster_are_its_owners() -> None:
     assert not set(session.OURS) & {"spark.sql.shuffle.partitions", "spark.driver.host", "spark.sql.adaptive.enabled"}
 
 
-def test_no_session_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_session_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://host:not-a-port")
     with pytest.raises(jvm.SparkError) as raised:
         session.Spark.start(tmp_path / "spark.log")

@@ -1,4 +1,4 @@
-"""Where tables and recordings may be: a folder, or an address in an object store; and what is said of other places."""
+"""Where tables and recordings may be: a folder, or an address in an object store; and the messages for other places."""
 
 import sys
 from io import StringIO
@@ -25,23 +25,23 @@ def said(*words: str) -> str:
 @pytest.mark.parametrize(
     ("place", "problem"), [("s3:///tables", "names no bucket"), ("gs://course/tables", "gs is not known")]
 )
-def test_a_place_that_cannot_be_one_is_said(place: str, problem: str) -> None:
+def test_invalid_place_is_refused_with_a_message(place: str, problem: str) -> None:
     with pytest.raises(CommandError, match=problem):
         said("--tables-at", place, "status")
 
 
-def test_without_the_packages_of_object_stores_the_way_to_them_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_of_object_stores_are_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(CommandError, match=r"obstore is not installed.*highwater\[s3\]"):
         said("--tables-at", "s3://course/tables", "status")
 
 
-def test_recordings_that_are_not_there_are_said(db: None) -> None:
+def test_missing_recordings_are_reported(db: None) -> None:
     with pytest.raises(CommandError, match=r"no recordings at /nowhere.*RUN/BRANCH/recording"):
         said("build", "--recordings", "/nowhere")
 
 
-def test_a_failure_of_the_object_store_is_told_as_it_is() -> None:
+def test_failure_of_the_object_store_is_reported_unchanged() -> None:
     failure = PlaceError("refusal.place_no_bucket", place="s3://course/tables", bucket="course")
     found = explained(failure, "s3://course/tables", Path())
     assert (found.id, str(found)) == (failure.id, str(failure))
@@ -49,12 +49,12 @@ def test_a_failure_of_the_object_store_is_told_as_it_is() -> None:
     assert explained(missing, "s3://course/tables", Path()).id == "refusal.spark_no_s3a"
 
 
-def test_recordings_of_a_folder_are_those_that_they_say_they_are(session: SparkSession, tmp_path: Path) -> None:
+def test_recordings_of_a_folder_are_identified_by_their_identity_file(session: SparkSession, tmp_path: Path) -> None:
     lab = Lab(session, tmp_path)
     forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=tmp_path / "runs"))
     forked.flush()
     seed = lab.live.run.config.seed
-    # What a folder is called does not matter: the recording says what it is.
+    # The name of a folder does not matter: the recording contains its identity.
     (tmp_path / "runs" / "r1").rename(tmp_path / "runs" / "carried")
     found = recordings_at(str(tmp_path / "runs"))
     assert [(one.entry.branch, one.entry.seed, one.entry.brokers, one.entry.era) for one in found] == [

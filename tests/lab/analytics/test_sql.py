@@ -85,19 +85,19 @@ def test_only_rows_of_own_runs_and_classes_are_seen(made: Made) -> None:
         ("select count(*)\n\nfrom gold.nowhere", "3", "Table with name nowhere does not exist"),
     ],
 )
-def test_mistakes_are_told_with_their_line(made: Made, query: str, line: str, problem: str) -> None:
+def test_mistakes_are_reported_with_their_line(made: Made, query: str, line: str, problem: str) -> None:
     with pytest.raises(Refusal) as refused:
         answer(made, query)
     assert refused.value.field == line and problem in refused.value.as_json()["what"]
 
 
-def test_a_failure_of_a_row_is_told_without_a_line(made: Made) -> None:
+def test_failure_of_a_row_is_reported_without_a_line(made: Made) -> None:
     with pytest.raises(Refusal) as refused:
         answer(made, "select records * 9223372036854775807\nfrom gold.run_summary")
     assert refused.value.id == "refusal.sql_failed" and "Overflow" in refused.value.as_json()["what"]
 
 
-def test_all_rows_are_asked_and_only_as_many_read_as_the_answer_takes(tmp_path: Path) -> None:
+def test_aggregates_cover_all_rows_and_pages_do_not_overlap(tmp_path: Path) -> None:
     store = Store.at(str(tmp_path / "folder [a] *"))
     count = 2_003
     rows = [
@@ -191,8 +191,8 @@ def test_a_query_reads_its_tables_and_changes_nothing(query: str) -> None:
     assert again.execute("select count(*) from run_summary").fetchall() == [(0,)]
 
 
-def test_the_process_opens_nothing_once_it_answers() -> None:
-    """Whatever DuckDB would let through: the operating system says no."""
+def test_confined_process_cannot_open_files_or_sockets() -> None:
+    """Whatever DuckDB would let through is refused by the operating system."""
     code = f"""
 import json, socket, sys
 sys.path.insert(0, {str(Path(sql_child.__file__).parent)!r})
@@ -214,7 +214,7 @@ print(read("/etc/passwd"))
     assert socket.socket().fileno() > 0
 
 
-def test_a_question_without_end_or_too_large_is_ended_and_said(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_or_too_large_query_is_stopped_and_reported(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Refusal) as large:
         answer(made, "select list(i) from range(900000000) t(i)")
     assert large.value.id == "refusal.sql_memory"
@@ -251,7 +251,7 @@ def test_long_answers_are_cut_and_several_statements_refused(made: Made) -> None
         assert refused.value.id == f"refusal.{id}"
 
 
-def test_the_first_questions_are_right_about_the_tables(made: Made) -> None:
+def test_sample_queries_match_the_tables(made: Made) -> None:
     assert len(QUESTIONS) == 10
     for name, query in QUESTIONS.items():
         rows = answer(made, query).rows
@@ -286,7 +286,7 @@ def test_the_page_lists_tables_and_answers_instructors(lab_server: LabServer, ma
     assert learner.post_json("/api/sql", {"query": "select 1"}).status == 403
 
 
-def test_who_may_ask_and_what_they_see(database: None, made: Made) -> None:
+def test_query_is_limited_to_instructors_and_their_own_rows(database: None, made: Made) -> None:
     lin, helper, learner = (make_user(f"sql-{name}", is_staff=name == "lin") for name in ("lin", "helper", "learner"))
     kite = make_class(lin)
     make_member(kite, helper, Role.CO_INSTRUCTOR)

@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Store:
     return Store.at(str(tmp_path / "tables"))
 
 
-def test_a_unit_that_is_made_anew_replaces_its_rows_in_a_shared_file(store: Store) -> None:
+def test_rebuilt_unit_replaces_its_rows_in_a_shared_file(store: Store) -> None:
     assert store.newest() is None
     first = publish(store, None, change(store, "one", {"a": [1, 2], "b": [1]}))
     second = publish(store, first, change(store, "two", {"a": [1, 2, 3]}))
@@ -68,13 +68,13 @@ def test_a_unit_that_is_made_anew_replaces_its_rows_in_a_shared_file(store: Stor
     assert found(store, first) == {("a", 1), ("a", 2), ("b", 1)}
 
 
-def test_a_unit_without_rows_is_known_to_have_been_made(store: Store) -> None:
+def test_unit_without_rows_is_recorded_as_built(store: Store) -> None:
     table = TableChange(STATE, [StoredFile("", 0, 0, {"a": 9}, 1)])
     build = publish(store, None, Changes({TABLE: table}, touched={"a"}))
     assert (build.made_to(TABLE), build.files(TABLE), build.file.files) == ({"a": 9}, [], 0)
 
 
-def test_of_builds_at_once_each_is_published_on_top_of_the_others(store: Store) -> None:
+def test_concurrent_builds_are_published_on_top_of_each_other(store: Store) -> None:
     def one(number: int) -> int:
         return publish(store, None, change(store, f"f{number}", {f"branch-{number}": [number]})).number
 
@@ -86,7 +86,7 @@ def test_of_builds_at_once_each_is_published_on_top_of_the_others(store: Store) 
     assert len(newest.ledger()) == 8
 
 
-def test_of_builds_of_the_same_unit_one_is_published(store: Store) -> None:
+def test_of_concurrent_builds_of_a_unit_one_is_published(store: Store) -> None:
     def one(number: int) -> bool:
         try:
             publish(store, None, change(store, f"f{number}", {"a": [number]}))
@@ -99,7 +99,7 @@ def test_of_builds_of_the_same_unit_one_is_published(store: Store) -> None:
     assert len(found(store, store.newest())) == 1
 
 
-def test_units_of_other_code_are_told_apart(store: Store) -> None:
+def test_units_of_different_code_are_distinguished(store: Store) -> None:
     files = [
         StoredFile("", 0, 0, {"a": 3, "b": 3}, 2, code="old"),
         StoredFile("", 0, 0, {"a": 9, "c": 9}, 2, code="new"),
@@ -119,7 +119,7 @@ def test_chunks_that_have_not_changed_are_shared(store: Store) -> None:
 
 
 @pytest.mark.parametrize("step", ["chunks written", "ledger written", "about to publish"])
-def test_whoever_dies_before_it_publishes_leaves_the_old_build(store: Store, step: str) -> None:
+def test_process_that_dies_before_publishing_leaves_the_old_build(store: Store, step: str) -> None:
     first = publish(store, None, change(store, "one", {"a": [1]}))
     with pytest.raises(ZeroDivisionError):
         publish(store, first, change(store, "two", {"a": [2]}), _die_at(step))
@@ -135,7 +135,7 @@ def _die_at(step: str) -> Callable[[str], None]:
     return die
 
 
-def test_what_a_killed_process_left_is_swept(store: Store, tmp_path: Path) -> None:
+def test_files_of_a_killed_process_are_deleted(store: Store, tmp_path: Path) -> None:
     first = publish(store, None, change(store, "one", {"a": [1]}))
     program = textwrap.dedent("""
         import os, signal, sys
@@ -186,7 +186,7 @@ def test_vacuum_keeps_young_builds_and_files_of_builds_that_are_being_made(store
     assert f"{TABLE}/{mine.id}.parquet" in store.files.names(TABLE)
 
 
-def test_units_leave_with_a_build(store: Store) -> None:
+def test_dropped_units_are_removed_by_a_build(store: Store) -> None:
     first = publish(store, None, change(store, "one", {"a": [1], "b": [2]}))
     changes = drop_units(first, {TABLE: {"a"}})
     changes.dropped = {"a"}

@@ -103,7 +103,7 @@ def test_points_carry_an_instant_that_a_click_seeks(name: str) -> None:
         assert found and found <= at
 
 
-def test_stages_of_a_failover_and_of_a_produce_are_what_the_rows_say() -> None:
+def test_stages_of_a_failover_and_of_a_produce_match_the_rows() -> None:
     stages = {trace["name"]: trace["x"] for trace in made("failovers", rows_of("failovers"))["data"]}
     assert list(stages.values()) == [[2000.0], [1000.0], [100.0], [0.0]]
     drawn = made("produce_stages", rows_of("produce_stages"))["data"]
@@ -114,7 +114,7 @@ def test_stages_of_a_failover_and_of_a_produce_are_what_the_rows_say() -> None:
     assert written["y"] == [2000.0]
 
 
-def test_a_loss_that_nobody_noticed_before_the_election_is_in_the_bar() -> None:
+def test_loss_undetected_before_the_election_is_in_the_bar() -> None:
     rows = [{**row, "noticed_us": None} for row in rows_of("failovers")]
     assert [trace["x"] for trace in made("failovers", rows)["data"]] == [[0.0], [3000.0], [100.0], [0.0]]
 
@@ -134,13 +134,13 @@ def test_topics_of_brokers_are_left_out_unless_asked_for_or_alone() -> None:
     assert made("lag", internal)["table"]["count"] == 2
 
 
-def test_long_tables_are_cut_and_say_how_long_they_are() -> None:
+def test_long_tables_are_truncated_and_show_their_length() -> None:
     rows = [{**row, "at_us": at} for row in rows_of("lag") for at in range(ROWS_SHOWN)]
     table = made("lag", rows)["table"]
     assert (len(table["rows"]), table["count"]) == (ROWS_SHOWN, 2 * ROWS_SHOWN)
 
 
-def test_isr_that_never_changed_says_so() -> None:
+def test_unchanged_isr_is_stated() -> None:
     quiet = [{**row, "shrinks": 0, "expands": 0, "flaps": 0} for row in rows_of("isr_churn")]
     figure = made("isr_churn", quiet)
     assert figure["data"] == [] and "never changed" in figure["layout"]["annotations"][0]["text"]
@@ -155,7 +155,7 @@ def test_hue_of_a_log_is_its_role_at_that_time() -> None:
     ]
 
 
-def test_internal_partitions_are_counted_beside_others_only() -> None:
+def test_internal_partitions_are_counted_separately() -> None:
     internal = [{**row, "topic": "__consumer_offsets", "partition": number} for row in ROLES for number in range(50)]
     assert internal_partitions([*internal, *ROLES]) == 50
     assert internal_partitions(internal) == internal_partitions(ROLES) == 0
@@ -181,7 +181,7 @@ def test_colours_are_tokens_of_the_design() -> None:
         ("transactions", 161, "The newest 160 of 161 are drawn"),
     ],
 )
-def test_what_is_not_drawn_is_told(name: str, count: int, said: str) -> None:
+def test_omitted_rows_are_reported(name: str, count: int, said: str) -> None:
     rows = [{**row, "at_us": row["at_us"] + number} for row in rows_of(name) for number in range(count)]
     assert said in made(name, rows)["note"]
     assert "note" not in made(name, rows[1:])
@@ -190,7 +190,7 @@ def test_what_is_not_drawn_is_told(name: str, count: int, said: str) -> None:
     assert not instants & {point[0] if isinstance(point, list) else point for point in drawn} - {800_000, 1_000_000}
 
 
-def test_partitions_and_series_that_are_not_drawn_are_told() -> None:
+def test_omitted_partitions_and_series_are_reported() -> None:
     many = [{**row, "partition": number} for row in rows_of("isr_churn") for number in range(21)]
     assert "The 20 of 21 with the most changes" in made("isr_churn", many)["note"]
     lags = [{**rows_of("lag")[0], "partition": number} for number in range(9)]
@@ -207,7 +207,7 @@ def test_csv_has_no_formulas() -> None:
     assert as_csv(table).splitlines() == ["client,lag", "'=1+1,-1", "'-x,2", "'@y,3", "plain,4", ",5"]
 
 
-def test_build_that_vacuum_deletes_while_it_is_read_is_left_for_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_deleted_by_vacuum_during_a_read_is_replaced_by_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     builds = [1, 2]
     monkeypatch.setattr(gold_reader, "_newest", lambda: (None, builds[0]))
 
@@ -229,7 +229,7 @@ def fault(what: str, subject: str, from_us: int, to_us: int | None, seq: int, ot
     }  # fmt: skip
 
 
-def test_bands_say_which_broker_was_down_and_which_link_was_cut() -> None:
+def test_bands_name_brokers_that_were_down_and_links_that_were_cut() -> None:
     rows = [
         # The run begins: brokers start, and nothing is down.
         fault("starting", "1", 0, 100, 1), fault("starting", "2", 0, 120, 2),
@@ -259,7 +259,7 @@ def test_a_click_leads_to_the_event_of_its_row(name: str) -> None:
     assert drawn and {point[1] for point in drawn} <= seqs
 
 
-def test_of_events_at_one_instant_a_click_leads_to_its_own() -> None:
+def test_click_distinguishes_events_of_one_instant() -> None:
     first, second = ({**rows_of("offsets")[0], "at_us": 1_600_000, "value": value} for value in (5, 6))
     rows = [{**first, "seq": 7}, {**second, "seq": 8}]
     (line,) = [trace for trace in made("offsets", rows)["data"] if trace["name"] == "LEO · leader"]

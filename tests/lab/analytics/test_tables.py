@@ -1,4 +1,4 @@
-"""Tables say what they are made of, and the registry holds them against each other."""
+"""Tables declare their sources, and the registry checks them against each other."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def table(name: str, *needs: str) -> Table:
     )  # fmt: skip
 
 
-def test_tables_come_after_those_that_they_need() -> None:
+def test_tables_are_built_after_their_sources() -> None:
     names = list(checked([table("gold.c", "silver.b"), table("silver.b", "bronze.a"), table("bronze.a")]))
     assert names == ["bronze.a", "silver.b", "gold.c"]
 
@@ -80,7 +80,7 @@ def test_a_function_gets_what_its_table_declares_and_no_more(session: SparkSessi
         _ = empty.failovers
 
 
-def test_checks_pass_over_what_has_no_value(session: SparkSession) -> None:
+def test_checks_ignore_missing_values(session: SparkSession) -> None:
     data = session.createDataFrame([(1, None, 3), (3, None, 1), (None, None, None)], "a bigint, b bigint, c bigint")
     condition = F.expr(ordered("a", "b", "c").condition)
     assert [row[0] for row in data.select(condition).collect()] == [True, False, True]
@@ -99,7 +99,7 @@ def test_each_table_has_its_schema_even_without_a_row(session: SparkSession) -> 
         assertSchemaEqual(rows.schema, session.createDataFrame([], table.schema).schema, ignoreNullable=True)
 
 
-def test_a_transaction_goes_on_under_the_coordinator_that_takes_over(session: SparkSession) -> None:
+def test_transaction_continues_under_the_new_coordinator(session: SparkSession) -> None:
     states = [
         ("", "Empty"),
         ("Empty", "Ongoing"),
@@ -116,7 +116,7 @@ def test_a_transaction_goes_on_under_the_coordinator_that_takes_over(session: Sp
     assert (row.begun_us, row.decided_us, row.completed_us, row.result) == (20, 40, 50, "COMMIT")
 
 
-def test_a_freeze_that_was_over_is_not_why_a_leader_is_replaced(session: SparkSession) -> None:
+def test_ended_freeze_is_not_the_cause_of_a_leader_change(session: SparkSession) -> None:
     elected = [
         {"seq": seq, "at_us": seq * 10, "topic": "orders", "partition": 0, "broker": broker, "role": "elected",
          "leader_epoch": epoch, "unclean": False}
@@ -149,7 +149,7 @@ def test_leader_that_has_not_opened_its_log_has_no_position(session: SparkSessio
     ]  # fmt: skip
 
 
-def test_empty_checkpoint_of_leader_epochs_is_no_epoch(session: SparkSession) -> None:
+def test_empty_checkpoint_of_leader_epochs_has_no_epoch(session: SparkSession) -> None:
     events = [
         (seq, seq * 10, "b1", 0, LeaderEpochsChanged("orders-0@b1", entries))
         for seq, entries in enumerate([((3, 40),), ()], 1)
@@ -158,7 +158,7 @@ def test_empty_checkpoint_of_leader_epochs_is_no_epoch(session: SparkSession) ->
     assert [(row["leader_epoch"], row["start_offset"]) for row in found] == [(3, 40), (None, None)]
 
 
-def test_state_of_a_consumer_ends_with_it_though_another_one_has_its_name(session: SparkSession) -> None:
+def test_state_of_a_consumer_ends_with_it_even_if_its_name_is_reused(session: SparkSession) -> None:
     consumer = {"node": "c1", "node_kind": "consumer", "group": "g"}
     tables = {
         "silver.group_generations": [

@@ -41,7 +41,7 @@ TAG = "hw-is-leo"
 OTHER = "acks-wait-for-all"
 RIGHT = (True, True, False, False, False)
 SURE = (0.9, 0.7, 0.9, 0.5, 0.25)
-"""What five learners said; the sixth skipped the question."""
+"""The answers of five learners; the sixth skipped the question."""
 
 
 class Lesson:
@@ -145,7 +145,7 @@ def lesson(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, data
         made.delete()
 
 
-def test_attempts_are_what_the_log_of_the_learner_adds_up_to(lesson: Lesson) -> None:
+def test_attempts_match_the_log_of_the_learner(lesson: Lesson) -> None:
     for number, user in enumerate(lesson.users):
         mine = summary_of(user.pk).lessons["first-steps"]
         (row,) = lesson.rows("gold.attempts", learner=lesson.person(number))
@@ -153,11 +153,11 @@ def test_attempts_are_what_the_log_of_the_learner_adds_up_to(lesson: Lesson) -> 
         assert row["hints"] == sum(step.hints for step in mine.steps.values())
         assert row["steps_done"] == sum(step.checked_at_ms is not None for step in mine.steps.values())
         assert (row["class"], row["lab"]) == ("kite", f"r{number + 1}/main")
-    # 400 s without an act are no work.
+    # 400 s without an act do not count as work.
     assert lesson.rows("gold.attempts", learner=lesson.person(3))[0]["active_s"] == 41.0
 
 
-def test_a_question_is_as_hard_as_first_answers_say(lesson: Lesson) -> None:
+def test_difficulty_of_a_question_follows_from_first_answers(lesson: Lesson) -> None:
     (item,) = lesson.rows("gold.item_statistics", step="guess")
     assert (item["class"], item["learners"], item["n"], item["difficulty"]) == ("kite", 6, 5, 0.4)
     assert item["p_mean"] == pytest.approx(sum(SURE) / 5)
@@ -168,7 +168,7 @@ def test_a_question_is_as_hard_as_first_answers_say(lesson: Lesson) -> None:
     assert item["discrimination"] is None
 
 
-def test_misconceptions_say_who_shares_them_and_what_became_of_them(lesson: Lesson) -> None:
+def test_misconceptions_have_their_learners_and_their_outcome(lesson: Lesson) -> None:
     first, second = sorted(lesson.rows("gold.misconceptions"), key=lambda row: -row["learners"])
     assert (first["tag"], first["learners"], first["share"], first["asked"]) == (TAG, 3, 0.5, 6)
     assert first["p_mean"] == pytest.approx((0.9 + 0.5 + 0.25) / 3)
@@ -196,7 +196,7 @@ def test_confidence_polls_times_and_stuck_places(lesson: Lesson) -> None:
     assert {row["bucket_s"]: row["learners"] for row in lesson.rows("gold.step_times", step="guess")} == {30: 5}
 
 
-def test_lessons_show_where_people_stop_and_nothing_of_fewer_than_five(lesson: Lesson) -> None:
+def test_lessons_show_where_learners_stop_for_groups_of_five(lesson: Lesson) -> None:
     steps = {row["step"]: row for row in lesson.rows("gold.lesson_steps")}
     assert steps.keys() == {"guess"}
     guess = steps["guess"]
@@ -207,7 +207,7 @@ def test_lessons_show_where_people_stop_and_nothing_of_fewer_than_five(lesson: L
     assert lesson.rows("gold.lesson_wrong_states") == []
 
 
-def test_rounds_of_a_class_that_goes_on_find_what_a_build_stores(lesson: Lesson) -> None:
+def test_rounds_of_a_running_class_match_a_build(lesson: Lesson) -> None:
     assert lesson.build() == []
     live = LiveClasses(lesson.session)
     found = logs(["kite"])
@@ -227,7 +227,7 @@ def test_rounds_of_a_class_that_goes_on_find_what_a_build_stores(lesson: Lesson)
     assert live.tables("kite", found).keys() == {"gold.attempt_steps", "gold.item_statistics"}
 
 
-def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Lesson) -> None:
+def test_only_new_events_are_read_and_erased_learners_are_removed(lesson: Lesson) -> None:
     lesson.write(70, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
     before = len(lesson.rows("bronze.acts"))
     assert lesson.build() != []
@@ -257,7 +257,7 @@ def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Le
     assert lesson.rows("gold.lesson_steps") == []
 
 
-def test_a_damaged_batch_is_set_aside_and_a_history_begun_anew_replaces_the_old(lesson: Lesson) -> None:
+def test_damaged_batch_is_quarantined_and_a_new_history_replaces_the_old(lesson: Lesson) -> None:
     lesson.write(80, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
     lesson.write(81, "p2", help.HandRaised("p2", "r2/main", 3, 9, "", ""))
     (path,) = (lesson.data / "classes" / "kite" / "class-0").glob("*.log")
@@ -277,7 +277,7 @@ def test_a_damaged_batch_is_set_aside_and_a_history_begun_anew_replaces_the_old(
     assert learner_id(user.pk) not in str(build.ledger())
 
 
-def test_a_history_without_acts_for_long_is_in_no_file(lesson: Lesson) -> None:
+def test_history_without_acts_for_the_retention_time_is_removed(lesson: Lesson) -> None:
     person = lesson.person(1)
     assert lesson.rows("silver.acts", learner=person)
     then_s = time.time() - 40 * 86_400

@@ -26,7 +26,7 @@ from tests.support.analytics.spans import during, grouped
 NAMES = tuple(RECORDINGS)
 INSTANTS = 60
 NEVER_UP = 5
-"""So many events a run has when its nodes are there and none has started."""
+"""Number of events of a run when its nodes exist and none has started."""
 OF_RUNS = [table for table in TABLES.values() if table.unit == "branch" and table.layer in ("silver", "gold")]
 each_recording = pytest.mark.parametrize("name", NAMES)
 
@@ -131,7 +131,7 @@ def test_replicas_have_the_states_that_the_controller_gives_them(made: MadeTable
 
 
 @each_recording
-def test_messages_in_flight_are_those_that_have_not_arrived(made: MadeTables, name: str) -> None:
+def test_messages_in_flight_have_not_arrived(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
     messages = tables["silver.rpcs"]
     assert len(messages) == len({row["rpc"] for row in messages})
@@ -148,7 +148,7 @@ def test_messages_in_flight_are_those_that_have_not_arrived(made: MadeTables, na
 
 
 @each_recording
-def test_requests_wait_and_are_answered_as_their_events_say(made: MadeTables, name: str) -> None:
+def test_requests_wait_and_are_answered_as_recorded(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
     parked: dict[str, int] = {}
     completed: dict[str, tuple[int, str]] = {}
@@ -168,7 +168,7 @@ def test_requests_wait_and_are_answered_as_their_events_say(made: MadeTables, na
 
 
 @each_recording
-def test_producers_know_as_much_as_the_table_says(made: MadeTables, name: str) -> None:
+def test_producer_states_match_the_table(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
     *_, (_, _, view) = instants(tables.run)
     batches = grouped(tables["silver.produces"], "client")
@@ -191,7 +191,7 @@ def test_producers_know_as_much_as_the_table_says(made: MadeTables, name: str) -
             assert row["started_us"] == row["acknowledged_us"]
 
 
-def test_consumers_read_as_many_records_as_their_events_say(made: MadeTables) -> None:
+def test_consumed_records_match_the_events(made: MadeTables) -> None:
     for name in ("steady", "rebalanced"):
         tables = Tables(made, name)
         read = [len(event.records) for _, _, event in tables.run.of(RecordsConsumed)]
@@ -199,7 +199,7 @@ def test_consumers_read_as_many_records_as_their_events_say(made: MadeTables) ->
         assert sum(read) > 0
 
 
-def test_groups_are_what_their_coordinator_says(made: MadeTables) -> None:
+def test_groups_match_their_coordinator(made: MadeTables) -> None:
     tables = Tables(made, "rebalanced")
     generations, lags = tables["silver.group_generations"], tables["silver.lag"]
     states = set()
@@ -221,7 +221,7 @@ def test_groups_are_what_their_coordinator_says(made: MadeTables) -> None:
     assert [row["moved_partitions"] for row in tables["gold.rebalances"]] == [0, 1, 2, 0]
 
 
-def test_transactions_are_what_their_coordinator_says(made: MadeTables) -> None:
+def test_transactions_match_their_coordinator(made: MadeTables) -> None:
     tables = Tables(made, "transactional")
     spans = tables["gold.transaction_spans"]
     assert [row["result"] for row in spans] == ["COMMIT", "ABORT", "open"]
@@ -239,12 +239,12 @@ def test_transactions_are_what_their_coordinator_says(made: MadeTables) -> None:
 
 
 @pytest.mark.parametrize("table", OF_RUNS, ids=lambda table: table.name)
-def test_tables_are_those_of_a_plain_reader(made: MadeTables, plain: dict[str, PlainTables], table: Table) -> None:
+def test_tables_match_a_plain_reader(made: MadeTables, plain: dict[str, PlainTables], table: Table) -> None:
     found = {name: differences(table, Tables(made, name)[table.name], plain[name][table.name]) for name in NAMES}
     assert {name: lines[:5] for name, lines in found.items() if lines} == {}
 
 
-def test_figures_of_recordings_are_there_to_be_compared(plain: dict[str, PlainTables]) -> None:
+def test_measures_of_recordings_can_be_compared(plain: dict[str, PlainTables]) -> None:
     """What is empty is equal, too."""
     empty = [table.name for table in OF_RUNS if not any(plain[name][table.name] for name in NAMES)]
     assert empty == []
@@ -257,7 +257,7 @@ def test_figures_of_recordings_are_there_to_be_compared(plain: dict[str, PlainTa
 
 
 @each_recording
-def test_logs_are_as_large_as_what_was_added_and_not_removed(made: MadeTables, name: str) -> None:
+def test_log_sizes_are_bytes_added_minus_bytes_removed(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
     grown: Counter[tuple[int, str | None]] = Counter()
     for row in tables["gold.disk_growth"]:
@@ -285,7 +285,7 @@ def test_gold_is_made_of_tables_alone() -> None:
     assert not [table.name for table in OF_RUNS if table.layer == "gold" and table.kinds]
 
 
-def test_each_column_says_what_it_means() -> None:
+def test_each_column_has_a_description() -> None:
     assert not [f"{table.name}.{column.name}" for table in OF_RUNS for column in table.columns if not column.doc]
 
 
@@ -299,7 +299,7 @@ def test_keys_are_unique_and_checks_hold(made: MadeTables, table: Table) -> None
 
 
 @pytest.mark.parametrize("table", OF_RUNS, ids=lambda table: table.name)
-def test_hardly_an_event_is_enough(made: MadeTables, table: Table) -> None:
+def test_recordings_of_few_events_are_built(made: MadeTables, table: Table) -> None:
     found = [len(made.rows(table.name, len(NAMES) + number)) for number in range(3)]
     expected = {"gold.run_summary": [1, 1, 1], "silver.nodes": [0, 1, NEVER_UP]}.get(table.name)
     assert found == expected if expected else not found[0]

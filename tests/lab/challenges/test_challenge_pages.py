@@ -133,7 +133,7 @@ def test_spread_is_shown_from_five_entries_on(visitor: Visitor, lab_server: LabS
     assert bars[0].height == 100
 
 
-def test_entry_whose_judge_is_gone_has_no_verdict(visitor: Visitor, lab_server: LabServer) -> None:
+def test_entry_whose_judge_died_has_no_verdict(visitor: Visitor, lab_server: LabServer) -> None:
     page = visitor.get(f"/challenges/{C10}/")
     assert page.status == 200
 

@@ -1,4 +1,4 @@
-"""The content of challenges, and that its entries are judged as it says."""
+"""The content of challenges, and that its entries are judged as declared."""
 
 import shutil
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_entry_that_cannot_be_judged_is_refused(slug: str, change: dict[str, str
         ("producer send p1 nowhere x", "verdict.two_leaders_too_short"),
     ],
 )
-def test_entry_that_takes_too_long_or_is_not_understood_fails_plainly(script: str, why: str) -> None:
+def test_entry_that_takes_too_long_or_is_invalid_fails_with_its_reason(script: str, why: str) -> None:
     challenge = challenges()["c8-longest-two-leaders"]
     if script.startswith("consumer"):
         challenge = challenges()["c3-two-owners"]

@@ -28,7 +28,7 @@ def test_failures_of_other_kinds_shrink_too(slug: str) -> None:
     assert all(line in [typed.line for typed in outcome.typed] or line.startswith("sleep") for line in short)
 
 
-def test_seed_that_passes_or_fails_otherwise_is_not_shrunk() -> None:
+def test_seed_that_passes_or_fails_differently_is_not_shrunk() -> None:
     challenge = challenges()["c7-shrink-it"]
     assert shrunk(play_seed(challenge, challenge.par, 1)) == ()
     assert shrunk(play_seed(challenge, challenge.bad, 1)) == ()

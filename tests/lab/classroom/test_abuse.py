@@ -78,12 +78,12 @@ def test_things_of_another_class_are_not_reached_by_any_verb_in_any_role(kind: t
     assert msgspec.json.encode(room_.state) == before
 
 
-def test_table_of_roles_names_all() -> None:
+def test_table_of_roles_is_complete() -> None:
     assert set(ROLES.values()) == {"instructor", "co-instructor", "learner", "observer", "projector"}
     assert len(NAMING) > 20
 
 
-def test_frame_of_more_than_a_page_sends_is_refused_before_it_is_read() -> None:
+def test_frame_larger_than_a_page_sends_is_refused_unread() -> None:
     with pytest.raises(InvalidFrame) as refused:
         parse('{"k":"act","id":"a","do":{"op":"ask","text":"' + "x" * MAX_FRAME_BYTES + '"}}')
     assert refused.value.id == "refusal.frame_too_large"
@@ -102,7 +102,7 @@ TRICKS = [
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
-def test_free_texts_are_in_no_event_and_come_back_as_they_are(trick: str) -> None:
+def test_free_texts_are_in_no_event_and_are_returned_unchanged(trick: str) -> None:
     class Words(NoWords):
         def text(self, number: int) -> tuple[str, str]:
             return trick, "en"
@@ -122,7 +122,7 @@ def test_free_texts_are_in_no_event_and_come_back_as_they_are(trick: str) -> Non
 
 
 @pytest.mark.parametrize("op", ["ask", "send_note", "add_chapter", "make_poll", "mark", "rename"])
-def test_ten_thousand_characters_are_refused_at_every_door(op: str) -> None:
+def test_ten_thousand_characters_are_refused_by_every_input(op: str) -> None:
     more = {"p": "p3", "lang": "en", "form": "choice", "at": {"lab": "a/main"}, "name": "x" * 10_000}
     kinds: list[type[ops.Op]] = [*ACTS, ops.Rename]
     fields = next(kind for kind in kinds if kind.__struct_config__.tag == op).__struct_fields__
@@ -131,7 +131,7 @@ def test_ten_thousand_characters_are_refused_at_every_door(op: str) -> None:
         parse(msgspec.json.encode({"k": "act", "id": "a", "do": {"op": op, **sent}}).decode())
 
 
-def test_instants_that_no_clock_shows_are_refused() -> None:
+def test_impossible_instants_are_refused() -> None:
     room_ = MemoryClass()
     room_.after(60)
     with pytest.raises(InvalidFrame):
@@ -146,7 +146,7 @@ def test_instants_that_no_clock_shows_are_refused() -> None:
         assert room_.state.chapters[2].begins_us <= room_.now_us, "cut to the time of the class"
 
 
-def test_large_frames_tabs_and_devices_of_one_learner_harm_nobody(lab_server: LabServer) -> None:
+def test_large_frames_tabs_and_devices_of_one_learner_do_not_affect_others(lab_server: LabServer) -> None:
     classroom = Classroom(lab_server)
     try:
         with classroom.page("p1") as teacher, classroom.page("p2") as tab, classroom.page("p2") as phone:

@@ -59,7 +59,7 @@ def example(kind: type, p: str) -> Any:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", CLASS.kinds)
-def test_kind_is_seen_by_whom_it_is_for(name: str, role: str) -> None:
+def test_kind_is_seen_by_its_audience_only(name: str, role: str) -> None:
     event = example(CLASS.kinds[name], "p7")
     if "p" not in event.__struct_fields__:
         about, by_them = False, True
@@ -79,7 +79,7 @@ def test_kind_is_seen_by_whom_it_is_for(name: str, role: str) -> None:
     assert sees_event(viewer, (1, 1, "p7", "", example(CLASS.kinds[name], "p8"))) == expected["did"]
 
 
-def test_every_kind_says_who_may_see_it() -> None:
+def test_every_kind_states_its_audience() -> None:
     assert set(SEES) == set(CLASS.kinds.values())
 
 
@@ -128,7 +128,7 @@ def busy() -> MemoryClass:
 
 
 @pytest.mark.parametrize("p", [BOB, WATCHER, SCREEN])
-def test_nothing_says_who_a_learner_is_or_what_they_did(busy: MemoryClass, p: str) -> None:
+def test_no_frame_identifies_a_learner_or_their_acts(busy: MemoryClass, p: str) -> None:
     told = everything_for(board_of(busy), p)
     assert f'"{ADA}"' not in told
     assert f"name of {ADA}" not in told
@@ -140,7 +140,7 @@ def test_nothing_says_who_a_learner_is_or_what_they_did(busy: MemoryClass, p: st
     assert stage[0][2] == ""
 
 
-def test_staff_and_the_learner_see_it(busy: MemoryClass) -> None:
+def test_staff_and_the_learner_see_their_acts(busy: MemoryClass) -> None:
     board = board_of(busy)
     assert f"name of {ADA}" in everything_for(board, TEACHER)
     own = everything_for(board, ADA)
@@ -170,7 +170,7 @@ def test_no_split_before_it_is_shown_and_no_right_answer_before_it_is_revealed()
     assert '"right":3' in everything_for(board_of(room_), BOB)
 
 
-def test_where_the_lab_that_leads_is_reaches_staff_alone(busy: MemoryClass, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_position_of_the_leading_lab_is_sent_to_staff_only(busy: MemoryClass, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is written ten times a second: a frame of it for each of hundreds of pages would fill the server."""
     monkeypatch.setattr(board_module, "MAX_UNSEEN", 50)
     state, board = busy.state, board_of(busy)

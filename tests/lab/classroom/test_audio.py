@@ -64,7 +64,7 @@ def test_any_order_and_any_repetition_make_the_same_bytes(tmp_path: Path, seed: 
 
 
 @pytest.mark.parametrize("lost", range(len(SLICES)))
-def test_a_slice_that_never_comes_costs_what_it_held(lost: int) -> None:
+def test_missing_slice_loses_only_its_own_sound(lost: int) -> None:
     made = make_piece(
         "audio/webm", 60_000_000, LENGTH_US, [None if n == lost else one for n, one in enumerate(SLICES)], []
     )
@@ -74,7 +74,7 @@ def test_a_slice_that_never_comes_costs_what_it_held(lost: int) -> None:
     assert gone_us <= 1_200_000 and all(60_000_000 <= from_us < to_us for from_us, to_us in made.lost)
 
 
-def test_what_is_said_off_the_record_is_in_no_piece() -> None:
+def test_sound_off_the_record_is_in_no_piece() -> None:
     made = make_piece("audio/webm", 60_000_000, LENGTH_US, SLICES, [(62_000_000, 63_000_000)])
     said = [one.at_ms for one in read_webm([made.data]).packets]
     assert not [at_ms for at_ms in said if 1_740 < at_ms < 3_200] and len(said) > 50 and made.lost == []
@@ -94,7 +94,7 @@ def test_mp4_is_kept_as_it_is_or_lost() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_broken_sound_is_lost_and_nothing_else_breaks(seed: int) -> None:
+def test_corrupt_sound_is_dropped_and_the_rest_is_kept(seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(b"".join(SLICES))
     for _ in range(chance.randrange(1, 40)):
@@ -129,7 +129,7 @@ def test_a_piece_is_kept_once_if_the_server_ends_before_its_slices_are_removed(
     assert len(store.heard(tmp_path).pieces) == 1 and store.arriving(tmp_path) == []
 
 
-def test_slices_that_are_too_large_altered_or_without_room_are_refused(
+def test_slices_that_are_too_large_altered_or_without_disk_space_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def status(index: int, data: bytes, digest: str = "") -> int:

@@ -40,7 +40,7 @@ def class_us(page: Page) -> int:
     return int(page.until("time")["class_us"])
 
 
-def test_a_piece_that_arrives_is_told_and_can_be_played_in_ranges(classroom: Classroom) -> None:
+def test_received_piece_is_announced_and_served_in_ranges(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
         for page in (teacher, ada):
             page.until("snap")
@@ -81,7 +81,7 @@ def test_a_piece_that_arrives_is_told_and_can_be_played_in_ranges(classroom: Cla
         assert reader.get(address, Range=f"bytes={'9' * 5_000}-").body == whole.body, "no range"
 
 
-def test_sound_that_is_still_arriving_as_the_class_ends_is_in_its_recording(classroom: Classroom) -> None:
+def test_sound_received_after_the_end_of_the_class_is_in_its_recording(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher:
         teacher.until("snap")
         assert teacher.act("set_microphone", on=True)["k"] == "done"

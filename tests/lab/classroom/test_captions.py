@@ -26,7 +26,7 @@ def test_a_file_is_read_as_plain_text_with_times_in_microseconds() -> None:
     assert parse(GOOD.encode(), 30 * S)[1].to_us == 30 * S, "it ends with the recording"
 
 
-def test_what_is_written_is_read_as_it_was() -> None:
+def test_written_captions_are_read_back_unchanged() -> None:
     drawn, at_us, cues = random.Random(17), 0, []
     for number in range(1, 300):
         from_us = at_us + drawn.randrange(3) * 1_500
@@ -80,7 +80,7 @@ def test_one_caption_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     assert refusal_of(lambda: parse((FIRST + cue("00:03.000 --> 00:04.000")).encode(), LENGTH_US)) == "caption_many"
 
 
-def test_what_is_typed_in_class_ends_the_caption_before_it(tmp_path: Path) -> None:
+def test_caption_typed_in_class_ends_the_previous_one(tmp_path: Path) -> None:
     def add(from_s: float, to_s: float, text: str) -> None:
         store.add_spoken(tmp_path, "en", int(from_s * S), int(to_s * S), text, "typed")
 

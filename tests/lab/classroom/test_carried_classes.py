@@ -155,7 +155,7 @@ def test_a_class_with_lost_sound_an_erased_person_and_corrected_captions_is_carr
         made.close()
 
 
-def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_shows(
+def test_imported_class_is_replayed_and_taken_over_without_its_runs(
     teacher: Visitor, classroom: Classroom, exported: bytes
 ) -> None:
     slug = imported(teacher, exported)
@@ -301,7 +301,7 @@ def test_a_recording_that_cannot_be_imported_is_a_problem_of_the_course(tmp_path
     assert problem.startswith("011-acks: walk.hwclass: ")
 
 
-def test_only_who_may_give_classes_imports_one(classroom: Classroom, exported: bytes) -> None:
+def test_only_instructors_import_classes(classroom: Classroom, exported: bytes) -> None:
     assert classroom.visitors["p2"].post_file("/classes/import", exported).status == 403
 
 
@@ -466,9 +466,7 @@ BAD: dict[str, Callable[[Entries], bytes]] = {
 
 
 @pytest.mark.parametrize("why", sorted(BAD))
-def test_what_is_no_export_is_refused_with_a_sentence_and_leaves_nothing(
-    teacher: Visitor, exported: bytes, why: str
-) -> None:
+def test_invalid_file_is_refused_with_a_message_and_leaves_nothing(teacher: Visitor, exported: bytes, why: str) -> None:
     folder = Path(settings.DATA) / "classes"
     before = sorted(path.name for path in folder.iterdir()), Class.objects.count()
     answer = teacher.post_file("/classes/import", BAD[why](entries_of(exported)))

@@ -27,7 +27,7 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
     made.close()
 
 
-def test_only_who_is_in_gets_in(classroom: Classroom) -> None:
+def test_only_participants_get_a_socket(classroom: Classroom) -> None:
     with classroom.page("p5") as page:
         assert page.closed() == 4404
     Participant.objects.filter(number=2).update(presence=Presence.KICKED)
@@ -39,7 +39,7 @@ def test_only_who_is_in_gets_in(classroom: Classroom) -> None:
         assert page.until("welcome")["you"] == {"p": "p3", "role": "learner", "name": "Name 3"}
 
 
-def test_act_is_answered_and_told(classroom: Classroom) -> None:
+def test_act_is_answered_and_sent_to_others(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
         for page in (teacher, ada, bob):
             page.until("snap")
@@ -72,7 +72,7 @@ def test_lab_that_does_not_exist_cannot_lead(classroom: Classroom) -> None:
         ada.until_held("/lead lab", lab)
 
 
-def test_what_staff_caption_is_on_every_page(classroom: Classroom) -> None:
+def test_captions_of_staff_are_sent_to_every_page(classroom: Classroom) -> None:
     address = f"/api/classes/{classroom.slug}/recording/captions/zh-CN/cues"
     spoken = {"from_us": 0, "to_us": 1_000_000, "text": "<b>高水位</b>"}
     with classroom.page("p2") as ada, classroom.page("p4") as observer:
@@ -85,7 +85,7 @@ def test_what_staff_caption_is_on_every_page(classroom: Classroom) -> None:
             assert (frame["lang"], frame["text"], frame["from_us"]) == ("zh-CN", "<b>高水位</b>", 0)
 
 
-def test_act_that_is_sent_again_after_a_restart_is_done_once(classroom: Classroom) -> None:
+def test_act_repeated_after_a_restart_is_executed_once(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher:
         first = teacher.act("set_timer", "once", seconds=60)
         assert teacher.act("set_timer", "once", seconds=60) == first
@@ -140,7 +140,7 @@ def test_flood_of_acts_is_refused_once_a_second_and_then_closed(classroom: Class
         '{"k":"ask"}', '{"k":"act","id":"1","do":{"op":"set_pace","step":1e99}}', '{"k":"hello","v":1,"schema":""}',
     ],
 )  # fmt: skip
-def test_rubbish_is_refused_with_a_sentence(classroom: Classroom, frame: str) -> None:
+def test_invalid_frame_is_refused_with_a_message(classroom: Classroom, frame: str) -> None:
     with classroom.page("p2") as ada:
         ada.until("snap")
         ada.connection.send(frame)
@@ -153,7 +153,7 @@ def test_rubbish_is_refused_with_a_sentence(classroom: Classroom, frame: str) ->
 @pytest.mark.parametrize(
     "place", ["lab.web.class_socket.texts_of", "lab.classroom.writer.decide", "lab.classroom.writer.fold"]
 )
-def test_error_of_the_lab_in_an_act_is_answered_and_the_class_goes_on(
+def test_internal_error_in_an_act_is_answered_and_the_class_continues(
     classroom: Classroom, place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
@@ -172,7 +172,7 @@ def _fails(*given: object) -> None:
     raise ZeroDivisionError("planted")
 
 
-def test_socket_that_sends_rubbish_for_long_is_closed(classroom: Classroom) -> None:
+def test_socket_that_keeps_sending_invalid_frames_is_closed(classroom: Classroom) -> None:
     with classroom.page("p2") as ada:
         ada.until("snap")
         for _ in range(11):
@@ -180,7 +180,7 @@ def test_socket_that_sends_rubbish_for_long_is_closed(classroom: Classroom) -> N
         assert ada.closed() == 4400
 
 
-def test_kicked_page_is_closed_and_told_why(classroom: Classroom) -> None:
+def test_kicked_page_is_closed_with_a_reason(classroom: Classroom) -> None:
     with classroom.page("p2") as ada:
         ada.until("snap")
         member = Participant.objects.get(number=2)
@@ -191,7 +191,7 @@ def test_kicked_page_is_closed_and_told_why(classroom: Classroom) -> None:
         assert ada.closed() == 4403
 
 
-def test_role_in_the_database_is_stated_and_changes_what_is_seen(classroom: Classroom) -> None:
+def test_role_in_the_database_decides_what_a_page_receives(classroom: Classroom) -> None:
     with classroom.page("p2") as ada:
         ada.until("snap")
         assert "/people/p3" not in ada.held
@@ -222,7 +222,7 @@ def test_door_is_opened_and_people_are_renamed_and_removed_from_a_page(classroom
         bob.until_held("/class ended", "act")
 
 
-def test_what_the_door_did_elsewhere_is_told(classroom: Classroom) -> None:
+def test_acts_at_the_door_are_sent_to_pages(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher:
         teacher.until("snap")
         with classroom.page("p2") as ada:
@@ -267,7 +267,7 @@ def test_frames_of_a_page_do_not_wait_for_the_database(classroom: Classroom) -> 
             free.set()
 
 
-def test_view_of_who_leads_reaches_followers_and_no_other_view_does(classroom: Classroom) -> None:
+def test_only_the_view_of_the_presenter_reaches_followers(classroom: Classroom) -> None:
     view = {
         "branch": "lead/main", "seq": 41, "at_us": 7, "mode": "pause", "rate": 1.0, "screen": "log",
         "partition": "orders-0", "selection": "", "ranges": {"orders-0": [24, 45]},
@@ -310,7 +310,7 @@ def _waiting(page: Page) -> Iterator[str | bytes]:
             return
 
 
-def test_server_that_is_behind_tells_staff_and_lets_new_observers_wait(
+def test_overloaded_server_notifies_staff_and_delays_new_observers(
     classroom: Classroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with classroom.page("p1") as teacher, classroom.page("p4") as observer:

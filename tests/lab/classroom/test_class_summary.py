@@ -23,7 +23,7 @@ def poll(*, anonymous: bool, rounds: list[dict[str, Vote]], phase: str = "ended"
     return Poll("choice", 1, (2, 3), anonymous, True, right, 0, phase=phase, rounds=rounds)  # type: ignore[arg-type]
 
 
-def test_rows_are_what_the_state_says() -> None:
+def test_rows_match_the_state() -> None:
     people = {
         "p1": person("p1", "instructor"),
         "p12": person("p12", step=3, signs={1: "done", 2: "hinted"}, hints={2: 2}, settled=2, right=1),
@@ -37,7 +37,7 @@ def test_rows_are_what_the_state_says() -> None:
     assert found.lasted_us == 8_000_000
 
 
-def test_few_anonymous_votes_are_a_number_only_and_what_is_right_waits_for_the_end() -> None:
+def test_few_anonymous_votes_are_only_counted_and_the_right_answer_is_withheld_until_the_end() -> None:
     votes = {f"p{n}": Vote("0" if n < 4 else "1", 60) for n in range(1, 6)}
     few = dict(list(votes.items())[:4])
     polls = {
@@ -52,7 +52,7 @@ def test_few_anonymous_votes_are_a_number_only_and_what_is_right_waits_for_the_e
     assert own_votes(state, "p4") == [(2, 1, "1", 60, None)]
 
 
-def test_absences_begin_when_the_last_socket_went() -> None:
+def test_absences_begin_when_the_last_socket_closes() -> None:
     state = State(last_us=90, people={"p2": person("p2"), "p3": person("p3"), "p1": person("p1", "instructor")})
     log = [
         (1, 20, "room", "", WentAway(p="p2", since_us=10)),

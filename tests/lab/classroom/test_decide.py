@@ -23,7 +23,7 @@ def own(p: str) -> At:
 
 
 @pytest.mark.parametrize("order", list(permutations([TEACHER, ASSISTANT, "away", "back"])))
-def test_of_two_who_claim_the_lead_one_has_it(order: tuple[str, ...]) -> None:
+def test_one_of_two_concurrent_leads_succeeds(order: tuple[str, ...]) -> None:
     room_ = MemoryClass()
     held = ""
     for one in order:
@@ -40,7 +40,7 @@ def test_of_two_who_claim_the_lead_one_has_it(order: tuple[str, ...]) -> None:
     assert room_.state.term == 1
 
 
-def test_lead_of_somebody_offline_can_be_taken_after_15_seconds() -> None:
+def test_lead_of_an_offline_participant_can_be_taken_after_15_seconds() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.TakeLead(LAB))
     room_.after(100)
@@ -58,7 +58,7 @@ def test_lead_of_somebody_offline_can_be_taken_after_15_seconds() -> None:
     assert room_.fact(facts.ChangeView(2, '{"new":1}'))
 
 
-def test_all_follow_who_leads_until_they_detach() -> None:
+def test_all_follow_the_presenter_until_they_detach() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.TakeLead(LAB))
     assert room_.state.people[ADA].follows
@@ -96,7 +96,7 @@ def test_stage_needs_consent_and_shows_the_name_only_if_wanted() -> None:
     assert room_.do(ADA, ops.ClearStage()) == [lead.StageCleared(why="own")]
 
 
-def test_who_refuses_the_stage_twice_is_not_asked_again() -> None:
+def test_learner_who_declines_the_stage_twice_is_not_asked_again() -> None:
     room_ = MemoryClass()
     for _ in range(2):
         room_.do(TEACHER, ops.AskStage(ADA))
@@ -111,7 +111,7 @@ def test_who_refuses_the_stage_twice_is_not_asked_again() -> None:
 # Hands, questions, notes
 
 
-def test_hand_lowers_itself_when_its_owner_moves_on() -> None:
+def test_hand_is_lowered_when_its_owner_reaches_a_step() -> None:
     room_ = MemoryClass()
     room_.do(ADA, ops.RaiseHand(own(ADA)))
     assert room_.do(ADA, ops.RaiseHand(own(ADA))) == []
@@ -123,7 +123,7 @@ def test_hand_lowers_itself_when_its_owner_moves_on() -> None:
     assert room_.do(TEACHER, ops.LowerHand(BOB)) == [help.HandLowered(p=BOB, why="staff")]
 
 
-def test_hand_and_question_carry_an_instant_of_ones_own_lab() -> None:
+def test_hand_and_question_carry_an_instant_of_the_learners_lab() -> None:
     room_ = MemoryClass()
     assert room_.refused(ADA, ops.RaiseHand(own(BOB))) == 403
     assert room_.refused(ADA, ops.Ask("why?", "en", own(BOB))) == 403
@@ -180,7 +180,7 @@ def test_learner_undoes_help() -> None:
     assert room_.do(ADA, ops.ChooseHelp(kept=False)) == [help.HelpEnded(p=ADA, kept=False)]
 
 
-def test_looks_end_when_who_looks_is_gone() -> None:
+def test_looks_end_when_the_observer_leaves() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.Look(ADA))
     room_.after(10)
@@ -191,7 +191,7 @@ def test_looks_end_when_who_looks_is_gone() -> None:
 # People
 
 
-def test_kick_ends_everything_that_somebody_takes_part_in() -> None:
+def test_kick_ends_everything_that_the_participant_takes_part_in() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.AskStage(ADA))
     room_.do(ADA, ops.AnswerStage(True))
@@ -213,7 +213,7 @@ def test_kicked_leader_leads_no_more() -> None:
     assert kicked[:2] == [lead.Released(why="lead"), lead.LeadEnded(term=1, p=ASSISTANT, why="kicked")]
 
 
-def test_who_waits_does_nothing_until_admitted() -> None:
+def test_waiting_participant_can_do_nothing_until_admitted() -> None:
     room_ = MemoryClass()
     room_.join("p9", "learner", waits=True)
     at = At("run-p9/main")
@@ -251,7 +251,7 @@ def test_steps_past_the_pace_are_not_ticked_off() -> None:
     assert room_.refused(TEACHER, ops.SetPace(5)) == 404
 
 
-def test_timer_runs_in_class_time_until_it_ended_for_everybody() -> None:
+def test_timer_runs_in_class_time_until_it_has_ended_for_everyone() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.ExtendTime(ADA, 150))
     room_.do(TEACHER, ops.SetTimer(60))
@@ -274,7 +274,7 @@ def test_door_closes_at_its_time() -> None:
     "act",
     [ops.PauseAll(), ops.SetPace(1), ops.TakeLead(LAB), ops.Look(BOB), ops.SetTimer(9), ops.SetRecording(True)],
 )
-def test_what_is_for_staff_is_refused_to_others(act: AnyAct) -> None:
+def test_acts_of_staff_are_refused_to_others(act: AnyAct) -> None:
     room_ = MemoryClass()
     assert [room_.refused(p, act) for p in (ADA, WATCHER, SCREEN, "p99")] == [403] * 4
     assert room_.refused(ASSISTANT, act) == 0
@@ -284,6 +284,6 @@ def test_what_is_for_staff_is_refused_to_others(act: AnyAct) -> None:
     "act",
     [ops.Admit(""), ops.LowerHand(""), ops.Reveal(1, "0", ""), ops.CastVote(1, "1", -1), ops.CastVote(1, "1", 100)],
 )
-def test_what_may_be_left_empty_can_be_sent(act: Any) -> None:
+def test_optional_values_may_be_empty(act: Any) -> None:
     sent = msgspec.json.encode({"k": "act", "id": "a", "do": msgspec.to_builtins(act)}).decode()
     assert parse(sent) == ActFrame("a", act)

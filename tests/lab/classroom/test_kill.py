@@ -21,7 +21,7 @@ from tests.support.paths import ROOT
 
 
 class Killed:
-    """A class that is killed and started again, and what its clients know."""
+    """A class that is killed and started again, and the state of its clients."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -29,7 +29,7 @@ class Killed:
         self.answered: dict[str, int] = {}
 
     def run(self, seed: int, answers: int) -> None:
-        """Starts the class, lets it answer about so many acts, kills it."""
+        """Starts the class, lets it answer about `answers` acts, kills it."""
         module = "tests.support.classroom.scripted_class"
         process = subprocess.Popen(
             [sys.executable, "-m", module, str(self.folder), str(seed)],
@@ -66,7 +66,7 @@ class Killed:
 
 
 @pytest.mark.soak
-def test_no_answered_act_is_lost_or_doubled(tmp_path: Path, rounds: Callable[[int], int]) -> None:
+def test_no_answered_act_is_lost_or_duplicated(tmp_path: Path, rounds: Callable[[int], int]) -> None:
     draw = random.Random(7)
     killed = Killed(tmp_path / "class")
     for seed in range(rounds(100)):

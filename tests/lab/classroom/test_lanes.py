@@ -96,7 +96,7 @@ class Wall:
         self.sight = frozenset(sight)
 
 
-def test_page_gets_the_rows_that_have_changed_and_at_first_all() -> None:
+def test_page_gets_all_rows_first_and_then_changed_ones() -> None:
     rows, first, second = WallRows[Wall](), Wall(), Wall()
     assert list(rows.due({"p2": b"[2]", "p3": b"[3]"}, [first])) == [(first, {"p2": b"[2]", "p3": b"[3]"})]
     assert list(rows.due({}, [first])) == []

@@ -153,7 +153,7 @@ def test_answer_fits_the_kind_of_poll(form: str, answer: str, status: int) -> No
     assert room_.refused(ADA, ops.CastVote(1, answer, 50)) == status
 
 
-def test_poll_needs_choices_where_one_chooses() -> None:
+def test_poll_of_choices_needs_choices() -> None:
     room_ = MemoryClass()
     for form, choices, status in [("choice", ("a",), 400), ("number", ("a", "b"), 400), ("choice", ("a", "b"), 0)]:
         act = ops.MakePoll(form, "?", "en", choices)  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ def test_poll_needs_choices_where_one_chooses() -> None:
     assert room_.refused(TEACHER, ops.MakePoll("choice", "?", "en", ("a", "b"), right="2")) == 400
 
 
-def test_how_sure_is_asked_or_not() -> None:
+def test_confidence_is_required_only_if_the_poll_asks_for_it() -> None:
     room_ = with_poll()
     assert room_.refused(ADA, ops.CastVote(1, "0")) == 400
     assert room_.refused(ADA, ops.CastVote(1, "0", 0)) == 0
@@ -190,7 +190,7 @@ def vote(p: str, answer: str = "0", round: int = 1) -> poll.Voted:
     return poll.Voted(poll=1, round=round, voter=p, answer=answer, sure=50)
 
 
-def test_votes_leave_the_box_five_at_a_time_without_their_voters(tmp_path: Path) -> None:
+def test_votes_are_released_five_at_a_time_without_their_voters(tmp_path: Path) -> None:
     box: BallotBox[str] = BallotBox(tmp_path / "1.key")
     for number in range(4):
         box.put(vote(f"p{number}"), f"p{number}")
@@ -203,7 +203,7 @@ def test_votes_leave_the_box_five_at_a_time_without_their_voters(tmp_path: Path)
     assert box.take(closes=True) == ([], [])
 
 
-def test_order_of_votes_does_not_tell_who_voted_when(tmp_path: Path) -> None:
+def test_order_of_votes_does_not_reveal_the_voter(tmp_path: Path) -> None:
     box: BallotBox[str] = BallotBox(tmp_path / "1.key")
     orders = set()
     for _ in range(40):

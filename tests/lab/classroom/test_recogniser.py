@@ -47,14 +47,14 @@ def refused(command: list[str], audio: Path) -> Refusal:
     return found.value
 
 
-def test_it_is_given_the_file_and_the_language_and_prints_captions(install: Install, tmp_path: Path) -> None:
+def test_recogniser_gets_file_and_language_and_prints_captions(install: Install, tmp_path: Path) -> None:
     audio = tmp_path / "60000.webm"
     assert asyncio.run(recognise(install(SAYS), audio, "zh-CN", 5 * S)) == [
         Cue(1, 0, 10_000, "zh-CN 60000.webm", "recognised")
     ]
 
 
-def test_it_works_in_a_folder_of_its_own_without_the_lab_s_secrets(
+def test_recogniser_runs_in_its_own_folder_without_the_labs_secrets(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HIGHWATER_TOKEN", "secret-of-the-lab")
@@ -76,14 +76,14 @@ def test_it_works_in_a_folder_of_its_own_without_the_lab_s_secrets(
         ("#!/nowhere/sh\n", "missing"),
     ],
 )
-def test_what_fails_is_told(install: Install, tmp_path: Path, script: str, why: str) -> None:
+def test_failures_are_reported(install: Install, tmp_path: Path, script: str, why: str) -> None:
     refusal = refused(install(script), tmp_path / "a.webm")
     assert refusal.id == f"refusal.recogniser_{why}"
     if why == "failed":
         assert "status 3: no model" in refusal.as_json("en")["what"]
 
 
-def test_one_that_does_not_end_is_killed_with_what_it_started(
+def test_recogniser_that_does_not_end_is_killed_with_its_children(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recogniser, "MIN_LIMIT_S", 1.0)
@@ -94,7 +94,7 @@ def test_one_that_does_not_end_is_killed_with_what_it_started(
     is_gone(int(pid.read_text()))
 
 
-def test_one_whose_output_is_not_read_any_more_is_killed() -> None:
+def test_recogniser_whose_output_is_no_longer_read_is_killed() -> None:
     async def flood_and_kill() -> int | None:
         process = await asyncio.create_subprocess_exec("yes", stdout=PIPE, stderr=PIPE, start_new_session=True)
         output = process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
@@ -107,7 +107,7 @@ def test_one_whose_output_is_not_read_any_more_is_killed() -> None:
 
 
 def is_gone(pid: int) -> None:
-    """It may be a zombie until whoever inherited it looks."""
+    """It may be a zombie until its new parent reaps it."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
@@ -118,7 +118,7 @@ def is_gone(pid: int) -> None:
     raise AssertionError(f"{pid} is alive")
 
 
-def test_what_two_pieces_heard_is_captioned_once() -> None:
+def test_overlap_of_two_pieces_is_captioned_once() -> None:
     def cue(from_s: float, to_s: float, text: str) -> Cue:
         return Cue(1, int(from_s * S), int(to_s * S), text, "recognised")
 
@@ -150,7 +150,7 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
     made.close()
 
 
-def test_staff_caption_a_recording_and_what_was_typed_stays(
+def test_staff_recognise_a_recording_and_typed_captions_are_kept(
     classroom: Classroom, install: Install, settings: Settings
 ) -> None:
     staff, address = classroom.visitors["p1"], f"/api/classes/{classroom.slug}/recording"
@@ -188,7 +188,7 @@ def test_a_job_is_cancelled_and_leaves_nothing(
     assert staff.get(address).json["cues"] == []
 
 
-def test_an_imported_class_is_not_given_to_it(classroom: Classroom, install: Install, settings: Settings) -> None:
+def test_imported_class_is_not_recognised(classroom: Classroom, install: Install, settings: Settings) -> None:
     settings.RECOGNISER = install(SAYS)
     staff, address = classroom.visitors["p1"], f"/api/classes/{classroom.slug}/recording"
     assert staff.get(f"{address}/manifest.json").status == 200

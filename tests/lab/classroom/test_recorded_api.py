@@ -51,7 +51,7 @@ RIGHT_OF = {
 
 @pytest.fixture(scope="module")
 def classroom(lab_server: LabServer) -> Iterator[Classroom]:
-    """A class whose instructor led with a lab, showed something, and told a chapter."""
+    """A class whose instructor led with a lab, showed something, and set a chapter."""
     made = Classroom(lab_server)
     yield made
     made.close()
@@ -98,7 +98,7 @@ def test_every_address_of_a_recording_is_in_the_table_of_rights() -> None:
 
 
 @pytest.mark.parametrize("address", sorted(RIGHT_OF))
-def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroom, lab: str, address: str) -> None:
+def test_recording_is_visible_to_members_only(classroom: Classroom, lab: str, address: str) -> None:
     path = path_of(classroom, address) + ("?seq=1" if address.endswith("seek") else "")
     method, right = RIGHT_OF[address]
 
@@ -132,7 +132,7 @@ def test_the_manifest_names_the_lab_that_led_and_the_chapters(classroom: Classro
     assert not found["can"]["correct"] and get(classroom, "p1", "manifest.json")["can"]["correct"]
 
 
-def test_the_map_leads_to_the_instant_of_the_lab_that_was_shown(classroom: Classroom, lab: str) -> None:
+def test_map_gives_the_instant_of_the_lab_shown(classroom: Classroom, lab: str) -> None:
     manifest, rows = get(classroom, "p2", "manifest.json"), get(classroom, "p2", "map.json")
     assert rows[0][1] == 0 and rows[-1][1] == -1
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
@@ -149,7 +149,7 @@ def test_the_map_leads_to_the_instant_of_the_lab_that_was_shown(classroom: Class
     assert command["line"].startswith("kafka-topics.sh --create --topic shown") and command["seq"] < last_seq
 
 
-def test_what_a_lab_did_after_it_was_shown_is_not_told(classroom: Classroom, lab: str) -> None:
+def test_events_of_a_lab_after_it_was_shown_are_not_sent(classroom: Classroom, lab: str) -> None:
     last_seq = get(classroom, "p1", "manifest.json")["labs"][0]["last_seq"]
     with classroom.visitors["p1"].socket(lab.split("/")[0]) as own:
         own.ask({"k": "time", "op": "play"})
@@ -165,7 +165,7 @@ def test_what_a_lab_did_after_it_was_shown_is_not_told(classroom: Classroom, lab
     assert get(classroom, "p2", "labs/0/seek?t_us=999000000")["seq"] == last_seq
 
 
-def test_a_recording_grows_while_the_class_goes_on(classroom: Classroom, lab: str) -> None:
+def test_recording_grows_during_the_class(classroom: Classroom, lab: str) -> None:
     before = get(classroom, "p2", "manifest.json")["last_seq"]
     with classroom.page("p1") as teacher:
         teacher.until("snap")
@@ -177,7 +177,7 @@ def test_a_recording_grows_while_the_class_goes_on(classroom: Classroom, lab: st
 
 
 @pytest.mark.parametrize("path", ["segments/7.json", "labs/7/index.json", "labs/0/segments/7.json"])
-def test_what_is_not_there_is_refused_with_a_sentence(classroom: Classroom, lab: str, path: str) -> None:
+def test_missing_parts_are_refused_with_a_message(classroom: Classroom, lab: str, path: str) -> None:
     answer = classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/{path}")
     assert answer.status == 404 and "no" in answer.json["what"]
 
@@ -189,15 +189,13 @@ def test_the_page_begins_at_an_instant_of_the_class(classroom: Classroom, lab: s
     assert ada.get(f"/classes/{classroom.slug}/replay/?at=soon").status == 404
 
 
-def test_labs_of_others_are_not_reached_through_a_recording(classroom: Classroom, lab: str) -> None:
+def test_labs_of_others_cannot_be_read_through_a_recording(classroom: Classroom, lab: str) -> None:
     assert Run.objects.get(slug=lab.split("/")[0]).owner == Participant.objects.get(number=1).user
     assert classroom.visitors["p2"].get(f"/api/runs/{lab}/index.json").status == 404
     assert Branch.objects.filter(run__slug=lab.split("/")[0]).count() == 1
 
 
-def test_search_finds_commands_events_chapters_and_notes_where_the_class_saw_them(
-    classroom: Classroom, lab: str
-) -> None:
+def test_search_finds_commands_events_chapters_and_notes_at_class_time(classroom: Classroom, lab: str) -> None:
     rows = get(classroom, "p2", "map.json")
     (command,) = [one for one in get(classroom, "p2", "search?q=Create%20SHOWN") if one["kind"] == "command"]
     assert rows[0][0] < command["at_us"] <= rows[-1][0] and command["text"].startswith("kafka-topics.sh --create")
@@ -207,7 +205,7 @@ def test_search_finds_commands_events_chapters_and_notes_where_the_class_saw_the
     assert ada.get(f"/api/classes/{classroom.slug}/recording/search?q={'x' * 101}").status == 400
 
 
-def test_notes_are_ones_own_and_those_that_staff_share(classroom: Classroom, lab: str) -> None:
+def test_notes_are_private_unless_staff_share_them(classroom: Classroom, lab: str) -> None:
     address = f"/api/classes/{classroom.slug}/recording/notes"
     teacher, ada, bob = (classroom.visitors[p] for p in ("p1", "p2", "p3"))
     own = ada.post_json(address, {"at_us": 9, "text": " Look <b>again</b> "}).json
@@ -231,7 +229,7 @@ def test_notes_are_ones_own_and_those_that_staff_share(classroom: Classroom, lab
 # Comparing, taking over, and deleting what was shown
 
 
-def test_a_lab_of_the_recording_is_compared_with_a_run_of_ones_own(classroom: Classroom, lab: str) -> None:
+def test_lab_of_the_recording_is_compared_with_the_learners_run(classroom: Classroom, lab: str) -> None:
     bob, address = classroom.visitors["p3"], f"class/{classroom.slug}/0"
     assert get(classroom, "p3", "manifest.json")["own_runs"] == []
     taken = take_over(classroom, "p3", lab=0, seq=1)
@@ -257,7 +255,7 @@ def view_at(classroom: Classroom, address: str, seq: int) -> Any:
     return classroom.server.call(view)
 
 
-def test_taking_over_gives_a_run_of_ones_own_with_the_view_as_recorded(classroom: Classroom, lab: str) -> None:
+def test_taking_over_creates_a_run_with_the_recorded_view(classroom: Classroom, lab: str) -> None:
     """Acceptance 23: at 20 instants; the recording is as before."""
     before = {path: get(classroom, "p1", path) for path in ("labs/0/index.json", "map.json", "labs/0/segments/0.json")}
     last_seq = before["labs/0/index.json"]["last_seq"]
@@ -277,7 +275,7 @@ def test_taking_over_gives_a_run_of_ones_own_with_the_view_as_recorded(classroom
     assert get(classroom, "p1", "manifest.json")["labs"][0]["last_seq"] == last_seq
 
 
-def test_taking_over_at_an_instant_of_the_class_goes_on_where_the_lab_stood(classroom: Classroom, lab: str) -> None:
+def test_taking_over_at_class_time_continues_from_the_labs_instant(classroom: Classroom, lab: str) -> None:
     rows = get(classroom, "p2", "map.json")
     taken = take_over(classroom, "p2", at_us=rows[-2][0])
     assert Run.objects.get(slug=taken.split("/")[0]).origin == f"{lab}/{rows[-2][2]}"

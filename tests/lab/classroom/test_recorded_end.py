@@ -1,4 +1,6 @@
-"""After the end of a class: it is sealed even if nobody ended it, its own log is deleted, and later its recording."""
+"""After the end of a class: it is sealed even if staff did not end it, its own log is deleted, and later its
+recording.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -30,7 +32,7 @@ def folder_of(classroom: Classroom) -> Path:
     return Path(settings.DATA) / "classes" / classroom.slug
 
 
-def test_a_class_that_ends_for_want_of_staff_has_ended_for_its_door(classroom: Classroom) -> None:
+def test_class_that_ends_without_staff_is_ended_and_sealed(classroom: Classroom) -> None:
     async def end(_: Host) -> None:
         live = await live_classes().of(classroom.model)
         live.apply(live.room.board.now._replace(ended="no_staff"))
@@ -42,7 +44,7 @@ def test_a_class_that_ends_for_want_of_staff_has_ended_for_its_door(classroom: C
     assert read_manifest(folder_of(classroom)) is not None
 
 
-def test_the_log_goes_after_a_day_and_the_recording_after_its_time(classroom: Classroom) -> None:
+def test_log_is_deleted_after_a_day_and_the_recording_after_its_retention(classroom: Classroom) -> None:
     folder = folder_of(classroom)
     Participant.objects.filter(classroom=classroom.model, number=3).update(consent="not_recorded")
     with classroom.page("p1") as board:
@@ -72,7 +74,7 @@ def test_the_log_goes_after_a_day_and_the_recording_after_its_time(classroom: Cl
     assert "was deleted" in teacher.get(f"/classes/{classroom.slug}/").text
 
 
-def test_what_was_off_the_record_goes_from_the_log_and_the_recording_stays(classroom: Classroom) -> None:
+def test_events_off_the_record_are_emptied_in_the_log_and_the_recording_is_unchanged(classroom: Classroom) -> None:
     folder, points = folder_of(classroom), [[0, 0], [9, 9]]
     slug = classroom.visitors["p1"].new_run(brokers="1")
     with classroom.page("p1") as board:

@@ -60,7 +60,7 @@ def segment(playback: Playback, number: int, viewer: Viewer) -> dict[str, Any]:
     return shown | {name: [json.loads(bytes(one)) for one in getattr(found, name)] for name in ("patch", "events")}
 
 
-def test_who_chose_to_be_left_out_is_in_no_event() -> None:
+def test_participant_who_opted_out_is_in_no_event() -> None:
     room = MemoryClass(0)
     room.fact(facts.SetPerson("p9", "learner", "in", "not_recorded", "run-p9/main"))
     room.do("p9", ops.Ask("Why?", "en", At("run-p9/main"), False), texts=(7,))
@@ -137,7 +137,7 @@ def test_a_passage_that_is_still_off_the_record_lasts_until_now() -> None:
 
 
 @pytest.mark.parametrize("leave", [True, False])
-def test_a_stage_is_recorded_only_with_leave(leave: bool) -> None:
+def test_stage_is_recorded_only_with_consent(leave: bool) -> None:
     room = MemoryClass()
     lead(room)
     room.fact(facts.SeeLabs(((ADA, 40, 4 * US),)))
@@ -160,14 +160,14 @@ def test_a_stage_is_recorded_only_with_leave(leave: bool) -> None:
         assert shown == [(10 * US, -1, 0, 0, 0), back]
 
 
-def test_nobody_learns_from_a_recording_who_refused_the_stage() -> None:
+def test_recording_does_not_reveal_a_declined_stage() -> None:
     room = MemoryClass()
     room.do(TEACHER, ops.AskStage(ADA))
     room.do(ADA, ops.AnswerStage(False))
     assert not any(type(event).__name__.startswith("Stage") for *_, event in recorded(room).events())
 
 
-def test_names_are_those_that_people_chose_to_give() -> None:
+def test_names_are_those_that_participants_consented_to() -> None:
     room = MemoryClass(0)
     room.fact(facts.SetPerson("p9", "learner", "in", "nickname", "run-p9/main"))
     names = {one["p"]: one["name"] for one in recorded(room).people(STAFF)}
@@ -181,7 +181,7 @@ def test_notes_are_never_recorded() -> None:
     assert kinds(recorded(room), NoteSent) == []
 
 
-def test_who_becomes_staff_is_recorded_from_then_on() -> None:
+def test_new_staff_are_recorded_from_then_on() -> None:
     room = MemoryClass(0)
     room.fact(facts.SetPerson("p9", "learner", "in", "not_recorded", "run-p9/main"))
     room.fact(facts.SetPerson("p9", "co-instructor", "in", "not_recorded"))
@@ -192,7 +192,7 @@ def test_who_becomes_staff_is_recorded_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("viewer", [STAFF, LEARNER, ONLOOKER], ids=lambda one: one.role)
-def test_segments_give_a_page_what_the_live_class_gave(viewer: Viewer) -> None:
+def test_segments_give_a_page_the_same_state_as_the_live_class(viewer: Viewer) -> None:
     room = MemoryClass()
     lead(room)
     for n in range(SEGMENT_EVENTS):
@@ -223,7 +223,7 @@ def test_segments_give_a_page_what_the_live_class_gave(viewer: Viewer) -> None:
     assert playback.segment(2, viewer) is None and playback.segment(-1, viewer) is None
 
 
-def test_quiet_passages_are_those_in_which_nothing_happens_and_the_lab_stands() -> None:
+def test_idle_passages_have_no_events_and_a_paused_lab() -> None:
     room = MemoryClass()
     room.do(TEACHER, ops.TakeLead("lead/main"))
     room.fact(facts.MoveLab("lead/main", 10, US, "pause", 0))

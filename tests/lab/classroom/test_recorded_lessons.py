@@ -1,4 +1,4 @@
-"""Lessons recorded without a class: nobody can join, and people with the link can watch the recording."""
+"""Lessons recorded without a class: they cannot be joined, and people with the link can watch the recording."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_the_lab_is_shown_from_the_first_instant(author: Visitor, lesson: Class)
     assert "Walkthrough" in author.get("/classes/").text
 
 
-def test_whoever_has_the_link_watches_and_takes_over(lesson: Class, lab_server: LabServer) -> None:
+def test_visitor_with_the_link_watches_and_takes_over(lesson: Class, lab_server: LabServer) -> None:
     guest = Guest(lab_server)
     offer = guest.get(f"/watch/{lesson.link_key}/")
     assert offer.status == 200 and "Walkthrough" in offer.text
@@ -79,7 +79,7 @@ def test_whoever_has_the_link_watches_and_takes_over(lesson: Class, lab_server: 
     assert Participant.objects.get(classroom=lesson, user=user).is_guest is False
 
 
-def test_who_watches_late_is_kept_as_long_as_who_watches_early(lesson: Class) -> None:
+def test_guests_are_kept_equally_long_whenever_they_watch(lesson: Class) -> None:
     ended = lesson.ended_at
     assert ended is not None
     late = lesson.participants.filter(is_guest=True).order_by("-number").first()
@@ -99,7 +99,7 @@ def test_a_recording_has_a_limit_of_guests(
     assert lesson.participants.count() == before
 
 
-def test_a_new_link_ends_the_one_before_and_a_bad_form_keeps_its_title(
+def test_new_link_invalidates_the_previous_one_and_an_invalid_form_keeps_its_title(
     author: Visitor, lesson: Class, lab_server: LabServer
 ) -> None:
     before = lesson.link_key

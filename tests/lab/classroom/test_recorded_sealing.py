@@ -173,7 +173,7 @@ def test_captions_are_uploaded_corrected_and_found_and_those_off_the_record_are_
     assert file.headers["Content-Type"] == "text/vtt; charset=utf-8" and "&lt;b&gt;二" in file.text
 
 
-def test_the_transcript_reads_without_pictures_and_leads_into_the_replay(classroom: Classroom) -> None:
+def test_transcript_is_complete_as_text_and_links_into_the_replay(classroom: Classroom) -> None:
     def read(more: str = "") -> str:
         answer = classroom.visitors["p2"].get(f"/classes/{classroom.slug}/transcript/{more}")
         assert answer.status == 200
@@ -196,7 +196,7 @@ def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> Non
     assert ask(classroom, "p2", "segments/0.json") == before
 
 
-def test_erasing_a_person_takes_name_texts_and_stage_out_of_the_recording(classroom: Classroom) -> None:
+def test_erasing_a_person_removes_name_texts_and_stage_from_the_recording(classroom: Classroom) -> None:
     last_seq, lab = ask(classroom, "p1", "manifest.json")["last_seq"], own_lab(classroom, 2)
     assert any(NAME.encode() in path.read_bytes() for path in sealed_files(classroom))
     ask(classroom, "p2", "notes", "POST", {"at_us": 1, "text": f"{SECRET}, says {NAME}"})
@@ -213,7 +213,7 @@ def test_erasing_a_person_takes_name_texts_and_stage_out_of_the_recording(classr
     assert last_seq - found["last_seq"] == 2, "the stage was asked for and allowed"
 
 
-def test_a_class_whose_sealing_was_interrupted_is_sealed_when_somebody_asks(
+def test_interrupted_sealing_is_completed_by_the_next_request(
     classroom: Classroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = folder_of(classroom)
@@ -223,7 +223,7 @@ def test_a_class_whose_sealing_was_interrupted_is_sealed_when_somebody_asks(
     assert read_manifest(folder) is not None, "a crash between the two renames"
 
 
-def test_proposals_are_90_s_apart_and_the_most_telling_first() -> None:
+def test_proposed_chapters_are_90_s_apart_and_prefer_important_events() -> None:
     minute = 60_000_000
     found = proposed(
         [

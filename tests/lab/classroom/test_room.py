@@ -118,7 +118,7 @@ def test_act_is_in_the_log_when_it_is_answered(tmp_path: Path) -> None:
     run(test)
 
 
-def test_act_that_is_sent_again_is_done_once_also_after_a_restart(tmp_path: Path) -> None:
+def test_repeated_act_is_executed_once_even_after_a_restart(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
         seq = await room_.do(hand(ADA, "a1"))
@@ -134,7 +134,7 @@ def test_act_that_is_sent_again_is_done_once_also_after_a_restart(tmp_path: Path
     run(test)
 
 
-def test_id_of_an_act_is_known_for_ten_minutes(tmp_path: Path) -> None:
+def test_id_of_an_act_is_remembered_for_ten_minutes(tmp_path: Path) -> None:
     async def test() -> None:
         clocks = HandClocks()
         room_ = await begun(tmp_path, clocks)
@@ -150,7 +150,7 @@ def test_id_of_an_act_is_known_for_ten_minutes(tmp_path: Path) -> None:
     run(test)
 
 
-def test_class_comes_back_after_a_restart(tmp_path: Path) -> None:
+def test_class_is_restored_after_a_restart(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
         await room_.do(Given(TEACHER, ops.TakeLead("run-p1/main")))
@@ -175,7 +175,7 @@ def test_class_comes_back_after_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wall_passed_s", "gap_s"), [(30, 30), (-3600, 0), (25 * 3600, 0)], ids=["down", "back", "forward"]
 )
-def test_class_time_goes_on_with_the_gap_on_the_wall_clock(tmp_path: Path, wall_passed_s: int, gap_s: int) -> None:
+def test_class_time_includes_a_gap_of_the_wall_clock(tmp_path: Path, wall_passed_s: int, gap_s: int) -> None:
     async def test() -> None:
         clocks = HandClocks()
         room_ = await begun(tmp_path, clocks)
@@ -196,7 +196,7 @@ def test_class_time_goes_on_with_the_gap_on_the_wall_clock(tmp_path: Path, wall_
     run(test)
 
 
-def test_clock_never_goes_back() -> None:
+def test_class_clock_never_decreases() -> None:
     clocks = HandClocks()
     clock = ClassClock(clocks, last_us=50)
     at = clock.now_us()
@@ -284,7 +284,7 @@ def test_log_of_another_kind_is_refused(tmp_path: Path) -> None:
 # Pages
 
 
-def test_page_gets_a_snapshot_and_then_what_changes(tmp_path: Path) -> None:
+def test_page_gets_a_snapshot_and_then_changes(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
         teacher, bob = Chair(room_, TEACHER), Chair(room_, BOB)
@@ -360,7 +360,7 @@ def test_presence_counts_sockets(tmp_path: Path) -> None:
     run(test)
 
 
-def test_kicked_page_is_ended_and_one_with_another_role_begins_again(tmp_path: Path) -> None:
+def test_kicked_page_is_closed_and_a_new_role_gets_a_new_snapshot(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
         ada, bob = Chair(room_, ADA), Chair(room_, BOB)
@@ -414,7 +414,7 @@ def test_anonymous_votes_are_written_five_at_a_time_and_answered_then(tmp_path: 
     run(test)
 
 
-def test_pointer_of_who_leads_reaches_others_and_no_one_elses_does(tmp_path: Path) -> None:
+def test_only_the_pointer_of_the_presenter_reaches_others(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
         bob = Chair(room_, BOB)

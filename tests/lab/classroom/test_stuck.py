@@ -53,7 +53,7 @@ def class_() -> Scripted:
     return Scripted()
 
 
-def test_hand_is_asked_for_help_at_once(class_: Scripted) -> None:
+def test_raised_hand_needs_help_at_once(class_: Scripted) -> None:
     class_.run(5)
     class_.room.do(ADA, ops.RaiseHand(At(f"run-{ADA}/main")))
     class_.run(2)
@@ -72,7 +72,9 @@ def test_hand_is_asked_for_help_at_once(class_: Scripted) -> None:
     ],
     ids=["three refused commands", "all hints", "two resets"],
 )
-def test_struggles(class_: Scripted, trouble: Callable[[Scripted], object], why: str, count: int) -> None:
+def test_trouble_past_the_expected_time_counts_as_struggling(
+    class_: Scripted, trouble: Callable[[Scripted], object], why: str, count: int
+) -> None:
     class_.run(10, busy=(ADA,))
     trouble(class_)
     class_.run(int(1.5 * EXPECTED) + 5, busy=(ADA,))
@@ -89,13 +91,13 @@ def test_loses_a_step_that_was_reached(class_: Scripted) -> None:
     assert [one[1:] for one in class_.of(ADA)] == [("struggles", "lost", 1)]
 
 
-def test_two_refused_commands_are_no_struggle(class_: Scripted) -> None:
+def test_two_refused_commands_do_not_count_as_struggling(class_: Scripted) -> None:
     class_.refuse(ADA, 2)
     class_.run(2 * EXPECTED, busy=(ADA,))
     assert class_.of(ADA) == []
 
 
-def test_idle_over_what_is_expected_with_the_page_in_front(class_: Scripted) -> None:
+def test_idle_past_the_expected_time_with_the_page_visible(class_: Scripted) -> None:
     class_.run(60, busy=(ADA, BOB))
     class_.run(EXPECTED + 65, busy=(BOB,))
     (began,) = class_.of(ADA)
@@ -104,7 +106,7 @@ def test_idle_over_what_is_expected_with_the_page_in_front(class_: Scripted) -> 
     assert class_.of(BOB) == []
 
 
-def test_late_over_three_times_what_is_expected(class_: Scripted) -> None:
+def test_late_past_three_times_the_expected_time(class_: Scripted) -> None:
     class_.run(3 * EXPECTED + 5, busy=(ADA,))
     (began,) = class_.of(ADA)
     assert began[1:] == ("late", "long", 0)
@@ -129,7 +131,7 @@ def test_state_is_kept_for_30_seconds_after_its_condition(class_: Scripted) -> N
 
 
 @pytest.mark.parametrize("why", ["paused", "held", "follows", "poll", "hidden", "away"])
-def test_working_time_stands_still(class_: Scripted, why: str) -> None:
+def test_time_without_own_work_is_not_counted(class_: Scripted, why: str) -> None:
     room_ = class_.room
     match why:
         case "paused":
@@ -151,7 +153,7 @@ def test_working_time_stands_still(class_: Scripted, why: str) -> None:
     assert class_.of(ADA) == []
 
 
-def test_expected_is_the_median_of_the_class_once_five_have_done_the_step(class_: Scripted) -> None:
+def test_expected_time_is_the_median_once_five_have_done_the_step(class_: Scripted) -> None:
     assert class_.watch.expected_us(class_.room.state, 1) == EXPECTED * US
     for number, p in enumerate([BOB, "p7", "p8", "p9", "p10"]):
         class_.run(100 if number == 0 else 50, busy=(ADA, BOB, "p7", "p8", "p9", "p10", "p11"))
@@ -160,6 +162,6 @@ def test_expected_is_the_median_of_the_class_once_five_have_done_the_step(class_
     assert class_.watch.expected_us(class_.room.state, 1) / US == pytest.approx(200, abs=2)
 
 
-def test_what_is_expected_is_never_under_a_minute() -> None:
+def test_expected_time_is_at_least_a_minute() -> None:
     room_ = MemoryClass(steps=10, minutes=1)
     assert StuckWatch().expected_us(room_.state, 1) == 60 * US

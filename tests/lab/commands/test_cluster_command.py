@@ -71,7 +71,7 @@ def test_clients_receive_the_advertised_addresses(tmp_path: Path) -> None:
     assert addresses == {1: ("localhost", 9092), 2: ("localhost", 9093)}
 
 
-def test_cluster_without_recording_writes_the_files_of_brokers_alone(tmp_path: Path) -> None:
+def test_cluster_without_recording_writes_only_the_brokers_files(tmp_path: Path) -> None:
     with cluster(tmp_path, "--port", "0", "--record", "none") as running:
         address = first_line(running)
         assert running.stdout is not None

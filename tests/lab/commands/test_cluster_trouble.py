@@ -84,7 +84,7 @@ def test_suspended_process_continues_and_reports_it(tmp_path: Path) -> None:
         assert "The cluster did not run for" in reported
 
 
-def test_cluster_on_a_full_disk_serves_again_when_there_is_room(
+def test_cluster_on_a_full_disk_resumes_when_space_is_freed(
     unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
@@ -126,7 +126,7 @@ def test_jumps_of_the_host_clock_are_reported_and_change_no_timestamp(
 
 
 @pytest.mark.parametrize("part", ["cluster", "recording"])
-def test_cluster_whose_writes_fail_is_built_again_from_its_recording(
+def test_cluster_whose_writes_fail_is_rebuilt_from_its_recording(
     unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, part: str
 ) -> None:
     write = os.pwrite

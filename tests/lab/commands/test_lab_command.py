@@ -1,4 +1,4 @@
-"""`manage.py lab` as a process of its own: it starts, says where it is, ends, and comes back after a kill."""
+"""`manage.py lab` as a separate process: it starts, prints its address, ends, and resumes after a kill."""
 
 import json
 import os
@@ -101,7 +101,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_two_tabs_of_a_lesson_one_of_them_frozen_find_it_again_after_a_kill(tmp_path: Path) -> None:
+def test_two_tabs_of_a_lesson_resume_it_after_a_kill(tmp_path: Path) -> None:
     slug = "001-high-watermark-two-fetches"
     with lab(tmp_path) as running:
         visitor = running.visitor(running.wait_until_ready())
@@ -233,7 +233,7 @@ def test_jvm_that_does_not_start_is_reported(tmp_path: Path) -> None:
 
 def test_changed_vendored_files_are_reported(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    # Files that other processes write meanwhile, such as compiled modules, may be gone before they are copied.
+    # Files that other processes write meanwhile, such as compiled modules, may be deleted before they are copied.
     for folder in ("broker_core", "devtools", "lab", "static", "templates"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", copy)
@@ -258,7 +258,7 @@ CERTIFICATE = ("--tls-cert", str(DATA / "tls" / "cert.pem"), "--tls-key", str(DA
 
 
 def printed(process: LabProcess) -> str:
-    """All that it says until it serves."""
+    """Its output until it serves."""
     assert process.process.stdout is not None
     lines = []
     for line in process.process.stdout:
@@ -269,7 +269,7 @@ def printed(process: LabProcess) -> str:
 
 
 def answer(address: str, host: str = "") -> tuple[int, list[str]]:
-    """(status, Set-Cookie headers). The certificate of the tests is nobody's."""
+    """(status, Set-Cookie headers). The certificate of the tests is not signed by an authority."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     request = urllib.request.Request(address, headers={"Host": host} if host else {})
@@ -280,7 +280,7 @@ def answer(address: str, host: str = "") -> tuple[int, list[str]]:
         return error.code, error.headers.get_all("Set-Cookie") or []
 
 
-def test_a_room_on_plain_http_prints_address_and_qr_code_and_says_what_browsers_refuse(tmp_path: Path) -> None:
+def test_class_over_plain_http_prints_address_and_qr_code_and_warns_about_the_microphone(tmp_path: Path) -> None:
     with lab(tmp_path, "--port", "0", "--host", "0.0.0.0", "--name", "lab.example") as process:
         said = printed(process)
         assert re.search(r"Classes are joined at  http://lab\.example:\d+/join/", said)
@@ -293,7 +293,7 @@ def test_a_room_on_plain_http_prints_address_and_qr_code_and_says_what_browsers_
         assert answer(f"{local[1]}/join/", "evil.example")[0] == 400
 
 
-def test_a_room_with_tls_marks_its_cookies_as_secure(tmp_path: Path) -> None:
+def test_class_over_tls_marks_its_cookies_as_secure(tmp_path: Path) -> None:
     with lab(tmp_path, "--port", "0", "--host", "0.0.0.0", *CERTIFICATE) as process:
         said = printed(process)
         assert "microphone" not in said

@@ -79,7 +79,7 @@ def test_branch_that_is_not_open(zookeeper) -> None:
         call_command("zk", "--address", f"{zookeeper.address}/nosuch", "ls")
 
 
-def test_running_lab_tells_the_address(zookeeper, chroot, zk, tmp_path) -> None:
+def test_address_is_read_from_the_running_lab(zookeeper, chroot, zk, tmp_path) -> None:
     def run(*arguments: str) -> str:
         printed = StringIO()
         call_command("zk", "--data", str(tmp_path), *arguments, "ls", stdout=printed)

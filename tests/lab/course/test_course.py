@@ -100,7 +100,7 @@ def test_term_that_no_lesson_up_to_it_explains_is_found() -> None:
     known = changed("008-a-records-way", terms=terms_without("008-a-records-way", "request"))
     said = list(problems(definition(), known))
     assert said == ["008-a-records-way: it uses 'request', which no lesson up to it explains; add it to its terms."]
-    # A required lesson explains, even one that stands later in the course.
+    # A required lesson explains terms, even one that comes later in the course.
     transactions = exercises()["016-all-or-nothing"]
     assert "log end offset" not in transactions.terms and "022-leo-and-hw" in transactions.requires
     known = changed("015-sent-twice-stored-once", terms=terms_without("015-sent-twice-stored-once", "log end offset"))
@@ -144,13 +144,13 @@ def test_command_fails_on_a_gap_only_where_the_course_should_be_complete(monkeyp
         call_command("check_course", complete=True)
 
 
-def test_tag_that_a_lesson_offers_and_does_not_list_is_found() -> None:
+def test_tag_used_by_a_lesson_but_not_listed_is_found() -> None:
     tags = {**inventory(), "clean-loses-nothing": changed_tag("clean-loses-nothing", "030-all-replicas-down")}
     said = list(misplaced_tags({LOST: exercises()[LOST]}, tags))
     assert f"misconceptions.toml: clean-loses-nothing is offered by a choice of {LOST}; add it to its lessons." in said
 
 
-def test_tag_that_lists_a_lesson_which_does_not_offer_it_is_found() -> None:
+def test_tag_listing_a_lesson_that_does_not_use_it_is_found() -> None:
     tags = {"epoch-to-all": changed_tag("epoch-to-all", LOST), "two-on-one": changed_tag("two-on-one", "098-not-there")}
     said = list(misplaced_tags({LOST: exercises()[LOST]}, tags))
     assert (
@@ -175,7 +175,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         read.cache_clear()
 
 
-def test_lesson_that_was_begun_compiles_and_stands_after_the_course(
+def test_new_lesson_compiles_and_follows_the_course(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
@@ -195,9 +195,7 @@ def test_lesson_that_was_begun_compiles_and_stands_after_the_course(
         call_command("lesson", "new", "my-own")
 
 
-def test_lesson_from_outside_that_cannot_be_read_is_left_out_and_reported(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unreadable_external_lesson_is_left_out_and_reported(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in (LOST, "101-empty", "no-number"):
         (folder / name).mkdir()
     assert len(exercises()) == 40

@@ -55,7 +55,7 @@ def test_transaction_that_fails_or_whose_connection_closes_lets_the_next_one_beg
         assert Class.objects.count() >= 0
 
 
-def test_turns_are_given_in_order_of_arrival_and_not_to_who_has_left() -> None:
+def test_turns_are_granted_in_order_of_arrival_and_never_to_a_cancelled_waiter() -> None:
     turns, order = Turns(), list[int]()
     assert turns.take(0) and not turns.take(0.01)
 
@@ -77,7 +77,7 @@ def test_turns_are_given_in_order_of_arrival_and_not_to_who_has_left() -> None:
     assert turns.take(0)
 
 
-def test_transaction_that_does_not_end_is_told(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transaction_that_does_not_end_is_reported(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.database.base.PATIENCE_S", 0.01)
 
     def begin() -> None:

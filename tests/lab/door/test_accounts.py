@@ -45,7 +45,7 @@ def test_signing_in_leads_to_no_other_site(lab_server: LabServer, account: User,
     assert sign_in_with(Guest(lab_server), PASSWORD, following=following).url == lab_server.address + "/"
 
 
-def test_unknown_names_and_wrong_passwords_are_one_answer_and_five_in_ten_minutes(
+def test_unknown_names_and_wrong_passwords_get_the_same_answer_and_five_tries_in_ten_minutes(
     lab_server: LabServer, account: User
 ) -> None:
     browser = Guest(lab_server)
@@ -134,7 +134,7 @@ def test_the_operator_makes_instructors(database, monkeypatch: pytest.MonkeyPatc
     [(True, False, "10.0.0.7", True), (True, False, "", True), (True, True, "10.0.0.7", False),
      (True, False, "127.0.0.1", False), (True, False, "::1", False), (False, False, "127.0.0.1", False)],
 )  # fmt: skip
-def test_the_token_is_not_taken_from_afar_over_plain_http(
+def test_token_is_not_accepted_remotely_over_plain_http(
     database, serves_room: bool, is_secure: bool, address: str, is_refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = RequestFactory().get("/sign-in/", secure=is_secure, REMOTE_ADDR=address)
@@ -150,7 +150,7 @@ def test_the_token_is_not_taken_from_afar_over_plain_http(
     assert bool(signed_in) is not is_refused
 
 
-def test_a_room_changes_hosts_and_cookies_and_loopback_changes_nothing() -> None:
+def test_serving_a_room_changes_hosts_and_cookies_and_loopback_does_not() -> None:
     with override_settings(ALLOWED_HOSTS=["localhost"], SERVES_ROOM=False, SESSION_COOKIE_SECURE=False):
         from django.conf import settings
 

@@ -23,14 +23,14 @@ def test_live_pages_are_404_to_strangers_and_403_to_learners(
     assert staff.get(f"/classes/nosuch/{page}/").status == 404
 
 
-def test_projector_shows_the_way_in_while_the_door_is_open(room: Class, staff: Visitor) -> None:
+def test_projector_shows_how_to_join_while_the_door_is_open(room: Class, staff: Visitor) -> None:
     shown = staff.get(f"/classes/{room.slug}/projector/").text
     assert "<svg" in shown and "/join/" in shown
     staff.post(f"/classes/{room.slug}/door", op="close")
     assert "/join/" not in staff.get(f"/classes/{room.slug}/projector/").text
 
 
-def test_watching_without_a_lead_returns_to_the_class(room: Class, guest: Guest) -> None:
+def test_watching_without_a_presenter_returns_to_the_class(room: Class, guest: Guest) -> None:
     guest.join(room.link_key, "Ada")
     assert guest.get(f"/classes/{room.slug}/watch/").url.endswith(f"/classes/{room.slug}/")
 
@@ -60,7 +60,7 @@ def test_learners_begin_with_the_lesson_of_the_class(staff: Visitor, guest: Gues
         made.delete()
 
 
-def test_labs_of_a_new_class_were_not_paused_for_want_of_a_page(
+def test_labs_of_a_new_class_are_not_reported_as_paused_without_a_page(
     staff: Visitor, guest: Guest, lab_server: LabServer
 ) -> None:
     """They are paused because the class begins, not because no page was connected."""

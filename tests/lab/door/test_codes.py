@@ -48,7 +48,7 @@ def test_both_forms_of_a_code_are_read_back(code: int) -> None:
     "typed",
     ["", "KITE", "427", "KITE-099", "KITE-4271", "NOWORD-427", "1296427", "0613099", "x" * 65, "KITE‮-427x", "<b>"],
 )
-def test_what_is_no_code_is_none(typed: str) -> None:
+def test_invalid_code_is_not_parsed(typed: str) -> None:
     assert parsed_code(typed) is None
 
 
@@ -57,7 +57,7 @@ def test_a_code_that_is_taken_is_not_drawn() -> None:
     assert 0 <= draw_code(lambda code: next(drawn)) < CODES
 
 
-def test_keys_have_five_bits_a_sign_and_forgive_what_looks_alike() -> None:
+def test_keys_have_five_bits_per_character_and_accept_similar_characters() -> None:
     key = draw_key(10)
     assert len(SIGNS) == 32 and set(key) <= set(SIGNS)
     assert parsed_key(shown_key(key).lower(), 10) == key
@@ -138,7 +138,7 @@ def test_return_keys_have_five_tries_in_ten_minutes() -> None:
     [("Ada", "Ada"), ("  Ada   Lovelace ", "Ada Lovelace"), ("Ａｄａ", "Ada"), ("张伟", "张伟"), ("José", "José"),
      ("<b>x</b>", "<b>x</b>"), ("नेहा", "नेहा")],
 )  # fmt: skip
-def test_nicknames_are_kept_in_their_plain_form(typed: str, kept: str) -> None:
+def test_nicknames_are_normalised(typed: str, kept: str) -> None:
     assert checked_nickname(typed) == kept
 
 
@@ -180,7 +180,7 @@ def test_names_that_differ_stay_different() -> None:
 
 
 @given(st.text(max_size=30))
-def test_a_nickname_that_is_kept_stays_as_it_is(typed: str) -> None:
+def test_normalised_nickname_is_unchanged(typed: str) -> None:
     try:
         kept = checked_nickname(typed)
     except Refusal:
@@ -198,6 +198,6 @@ def test_a_thousand_offered_names_are_allowed_and_different_in_both_languages() 
             taken.add(skeleton_of(name))
 
 
-def test_long_names_are_cut_for_their_number() -> None:
+def test_long_names_are_truncated_for_their_number() -> None:
     name = "x" * 24
     assert free_nickname(name, [skeleton_of(name)]) == "x" * 22 + " 2"

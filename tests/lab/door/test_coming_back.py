@@ -21,7 +21,7 @@ def test_closed_browser_comes_back_by_link_when_the_door_is_closed(room: Class, 
     assert room.participants.count() == 2
 
 
-def test_another_device_comes_in_once_with_eight_characters(room: Class, guest: Guest, lab_server: LabServer) -> None:
+def test_eight_characters_admit_another_device_once(room: Class, guest: Guest, lab_server: LabServer) -> None:
     guest.join(room.link_key, "Ada")
     page = guest.post(f"/classes/{room.slug}/elsewhere")
     shown = re.search(r"big-code mono\">([0-9A-Z]{4}-[0-9A-Z]{4})<", page.text)
@@ -57,13 +57,13 @@ def test_the_return_key_finds_the_same_participant_and_lab(room: Class, guest: G
     assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
 
 
-def test_five_wrong_return_keys_and_then_none_for_ten_minutes(room: Class, guest: Guest) -> None:
+def test_five_wrong_return_keys_block_further_tries_for_ten_minutes(room: Class, guest: Guest) -> None:
     assert [guest.post(f"/return/{room.slug}/", op="key", key="0" * 10).status for _ in range(5)] == [404] * 5
     sixth = guest.post(f"/return/{room.slug}/", op="key", key="0" * 10)
     assert sixth.status == 429 and 500 < int(sixth.headers["Retry-After"]) <= 600
 
 
-def test_the_page_that_takes_keys_does_not_tell_which_classes_exist(room: Class, lab_server: LabServer) -> None:
+def test_return_page_does_not_reveal_which_classes_exist(room: Class, lab_server: LabServer) -> None:
     answers = []
     for slug in (room.slug, "nosuch"):
         guest = Guest(lab_server)
@@ -74,7 +74,7 @@ def test_the_page_that_takes_keys_does_not_tell_which_classes_exist(room: Class,
     assert answers[0] == answers[1]
 
 
-def test_a_claimed_name_gives_nothing_until_staff_say_so(
+def test_claimed_name_has_no_effect_until_staff_confirm(
     room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
 ) -> None:
     guest.join(room.link_key, "Ada")
@@ -96,7 +96,7 @@ def test_a_claimed_name_gives_nothing_until_staff_say_so(
     assert guest.get(f"/r/{run}/main").url.count("/sign-in/") == 1
 
 
-def test_asking_for_a_name_does_not_tell_whether_it_exists(room: Class, guest: Guest, lab_server: LabServer) -> None:
+def test_claiming_a_name_does_not_reveal_whether_it_exists(room: Class, guest: Guest, lab_server: LabServer) -> None:
     guest.join(room.link_key, "Ada")
     shown = []
     for name in ("Ada", "Nobody"):

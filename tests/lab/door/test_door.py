@@ -20,7 +20,7 @@ NOTHING_SHOWN = "class with an open door"
 
 
 @pytest.mark.parametrize("form", ["word", "digits", "address"])
-def test_a_code_and_a_name_are_all_it_takes(room: Class, guest: Guest, form: str) -> None:
+def test_code_and_name_suffice_to_join(room: Class, guest: Guest, form: str) -> None:
     room.refresh_from_db()
     assert room.code is not None
     if form == "address":
@@ -73,7 +73,7 @@ def test_markup_in_a_name_is_text_on_every_page(room: Class, guest: Guest, staff
     assert "&lt;img src=x&gt;" in home.text
 
 
-def test_no_such_code_and_a_closed_door_are_one_answer(room: Class, lab_server: LabServer) -> None:
+def test_unknown_code_and_closed_door_get_the_same_answer(room: Class, lab_server: LabServer) -> None:
     room.refresh_from_db()
     assert room.code is not None
     code = shown_code(room.code)
@@ -89,7 +89,7 @@ def test_no_such_code_and_a_closed_door_are_one_answer(room: Class, lab_server: 
     assert link.status == 404 and room.title.split()[0] not in link.text
 
 
-def test_the_door_closes_after_15_minutes_unless_told_to_stay(room: Class) -> None:
+def test_door_closes_after_15_minutes_unless_kept_open(room: Class) -> None:
     now = timezone.now()
     door.open_door(room, now)
     assert door.is_open(room, now + timedelta(minutes=14, seconds=59))
@@ -103,7 +103,7 @@ def test_the_door_closes_after_15_minutes_unless_told_to_stay(room: Class) -> No
     assert room.code != code
 
 
-def test_a_new_code_makes_code_and_link_of_before_void(room: Class, staff: Visitor, guest: Guest) -> None:
+def test_new_code_invalidates_the_previous_code_and_link(room: Class, staff: Visitor, guest: Guest) -> None:
     room.refresh_from_db()
     assert room.code is not None
     before = (shown_code(room.code), room.link_key)
@@ -119,14 +119,14 @@ def test_wrong_codes_are_answered_with_retry_after(room: Class, guest: Guest, st
     assert statuses == [404] * 5
     sixth = guest.post("/join/", code="KITE-100")
     assert sixth.status == 429 and 1 <= int(sixth.headers["Retry-After"]) <= 30
-    # Also for the right one, so that the pause cannot be told from a wrong code; the link has no limits.
+    # Also for the right one, so that the pause cannot be distinguished from a wrong code; the link has no limits.
     room.refresh_from_db()
     assert room.code is not None
     assert guest.post("/join/", code=shown_code(room.code)).status == 429
     assert guest.get(f"/join/{room.link_key}/").status == 200
 
 
-def test_staff_are_warned_once_of_somebody_who_guesses(
+def test_staff_are_warned_once_about_guessed_codes(
     room: Class, staff: Visitor, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door_pages, "_warned_s", float("-inf"))
@@ -147,7 +147,7 @@ def test_staff_are_warned_once_of_somebody_who_guesses(
 # Admission
 
 
-def test_people_wait_until_they_are_let_in(room: Class, staff: Visitor, guest: Guest, lab_server: LabServer) -> None:
+def test_participants_wait_until_admitted(room: Class, staff: Visitor, guest: Guest, lab_server: LabServer) -> None:
     staff.post(f"/classes/{room.slug}/door", op="admits")
     waiting = guest.join(room.link_key, "Ada")
     assert "waiting to be admitted" in waiting.text

@@ -44,7 +44,7 @@ def in_threads(count: int, job: Any) -> list[Any]:
         return list(pool.map(closing, range(count)))
 
 
-def test_300_who_join_at_once_get_300_numbers_and_names(room: Class) -> None:
+def test_300_concurrent_joins_get_300_numbers_and_names(room: Class) -> None:
     def join(n: int) -> int:
         return join_class(Class.objects.get(pk=room.pk), None, "Ada", "number", "en", timezone.now()).participant.number
 

@@ -22,7 +22,7 @@ from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 # Staff's acts
 
 
-def test_kicked_is_out_at_once_and_stays_out_but_keeps_the_lab(
+def test_kicked_participant_is_out_at_once_and_keeps_the_lab(
     room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
 ) -> None:
     key = key_on(guest.join(room.link_key, "Ada").text)
@@ -73,7 +73,7 @@ def test_roles_are_given_by_the_instructor_alone(
     assert participant(room, 3).role == Role.LEARNER
 
 
-def test_leaving_makes_the_cookie_void_everywhere(room: Class, guest: Guest) -> None:
+def test_leaving_invalidates_the_cookie_everywhere(room: Class, guest: Guest) -> None:
     guest.join(room.link_key, "Ada")
     stolen = guest.cookie(f"-class-{room.slug}")
     guest.post(f"/classes/{room.slug}/leave")
@@ -85,7 +85,7 @@ def test_leaving_makes_the_cookie_void_everywhere(room: Class, guest: Guest) -> 
 # Guests and their cookies
 
 
-def test_forged_and_old_cookies_are_nobodys(
+def test_forged_and_old_cookies_identify_no_participant(
     room: Class, guest: Guest, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guest.join(room.link_key, "Ada")
@@ -157,9 +157,7 @@ def test_operations_of_staff_are_404_to_strangers_and_403_to_learners(
 
 
 @pytest.mark.parametrize("address", ["leave", "erase", "key", "elsewhere"])
-def test_what_participants_do_for_themselves_is_404_to_strangers(
-    room: Class, lab_server: LabServer, address: str
-) -> None:
+def test_addresses_of_participants_are_404_to_strangers(room: Class, lab_server: LabServer, address: str) -> None:
     stranger = Visitor(lab_server).sign_in_as("door-stranger")
     assert stranger.post(f"/classes/{room.slug}/{address}", confirm="yes").status == 404
 
@@ -196,7 +194,7 @@ LIVE_ADDRESSES = {
 
 
 @pytest.mark.parametrize("name", ["stranger", "guest of another class"])
-def test_the_presence_of_others_is_not_told(room: Class, guest: Guest, lab_server: LabServer, name: str) -> None:
+def test_presence_of_others_is_not_sent(room: Class, guest: Guest, lab_server: LabServer, name: str) -> None:
     guest.join(room.link_key, "Ada")
     other = Visitor(lab_server).sign_in_as("door-stranger") if name == "stranger" else Guest(lab_server)
     assert other.get(f"/api/classes/{room.slug}/presence").json == {"presence": ""}
@@ -205,7 +203,7 @@ def test_the_presence_of_others_is_not_told(room: Class, guest: Guest, lab_serve
 # Privacy (acceptance 24, what concerns the door)
 
 
-def test_erasing_a_person_takes_name_keys_and_cookies_at_once(
+def test_erasing_a_person_deletes_name_keys_and_cookies_at_once(
     room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
 ) -> None:
     key = key_on(guest.join(room.link_key, "Zuleika Dobson").text)
@@ -226,7 +224,7 @@ def test_erasing_a_person_takes_name_keys_and_cookies_at_once(
     assert not User.objects.filter(username__startswith="guest-").exists()
 
 
-def test_one_may_erase_oneself(room: Class, guest: Guest) -> None:
+def test_participant_may_erase_themselves(room: Class, guest: Guest) -> None:
     guest.join(room.link_key, "Ada")
     assert guest.post(f"/classes/{room.slug}/erase").status == 400
     assert guest.post(f"/classes/{room.slug}/erase", confirm="yes").url.endswith("/join/")

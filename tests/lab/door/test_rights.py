@@ -83,7 +83,7 @@ def test_only_the_owner_has_rights_to_a_run_of_a_class(scene: Scene) -> None:
         ("learner", {"learner", "owner"}),
     ],
 )
-def test_a_grant_reaches_whom_it_names_until_it_ends(scene: Scene, to: Any, reached: set[str]) -> None:
+def test_grant_applies_to_its_user_until_it_ends(scene: Scene, to: Any, reached: set[str]) -> None:
     number = scene.here.participants.get(user=scene.people["learner"]).number
     grant = Grant(scene.here.pk, scene.run.slug, number if to == "learner" else to, frozenset({"see"}))
     grants.give(grant)
@@ -93,7 +93,7 @@ def test_a_grant_reaches_whom_it_names_until_it_ends(scene: Scene, to: Any, reac
     assert {name for name, person in scene.people.items() if may(person, scene.run, "see")} == {"owner"}
 
 
-def test_a_grant_of_another_class_reaches_nobody_here(scene: Scene) -> None:
+def test_grant_of_another_class_does_not_apply(scene: Scene) -> None:
     grants.give(Grant(scene.there.pk, scene.run.slug, "all", frozenset({"see"})))
     assert {name for name, person in scene.people.items() if may(person, scene.run, "see")} == {"owner", "elsewhere"}
     grants.end_class(scene.there.pk)
@@ -112,7 +112,7 @@ def test_staff_may_admit_and_kick_learners_but_not_each_other(scene: Scene) -> N
     assert all(not any(each) for each in may_do.values())
 
 
-def test_names_are_for_staff_and_oneself(scene: Scene) -> None:
+def test_names_are_visible_to_staff_and_their_owner(scene: Scene) -> None:
     learner = scene.here.participants.get(user=scene.people["learner"])
     assert {name for name, person in scene.people.items() if may(person, learner, "see")} == {
         "instructor", "co-instructor", "learner",
@@ -211,7 +211,7 @@ def send(visitor: Visitor, method: str, path: str) -> int:
 
 
 @pytest.mark.parametrize("address", sorted(RIGHT_OF))
-def test_an_address_answers_404_to_who_may_not_know_and_403_to_who_may_not_do(
+def test_address_is_404_without_the_right_to_see_and_403_without_the_right_to_act(
     shared: dict[str, Any], address: str
 ) -> None:
     method, right = RIGHT_OF[address]
@@ -234,9 +234,7 @@ FRAMES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{frame['k']} {frame.get('op', '')}".strip())
-def test_who_may_only_see_is_refused_every_frame_that_does_something(
-    shared: dict[str, Any], frame: dict[str, Any]
-) -> None:
+def test_viewer_is_refused_every_frame_that_acts(shared: dict[str, Any], frame: dict[str, Any]) -> None:
     with shared["watcher"].socket(shared["slug"]) as socket:
         welcome = socket.of_kind("welcome")
         assert welcome["rights"] == ["see"] and welcome["owner"] is False

@@ -134,7 +134,7 @@ def test_hint_is_sent_when_it_is_asked_for() -> None:
     assert session.frame("zh-CN")["hints"] == [hints[0].zh]
 
 
-def test_no_answer_of_the_server_holds_a_text_that_is_not_due(lab_server: LabServer) -> None:
+def test_no_response_of_the_server_has_a_text_that_is_not_due(lab_server: LabServer) -> None:
     # No step was reached in an earlier test: the page of a lesson shows what an attempt has reached.
     visitor = Visitor(lab_server).sign_in_as("due-texts")
     answer = visitor.post(f"/course/{SLUG}/start")

@@ -25,7 +25,7 @@ from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
 
 
-def test_sound_exercise_passes_the_check_and_a_spoilt_one_fails_it(monkeypatch, copy, capsys) -> None:
+def test_valid_exercise_passes_the_check_and_a_broken_one_fails_it(monkeypatch, copy, capsys) -> None:
     # `make check` solves all exercises with all seeds.
     call_command("check_exercises", only=SLUG)
     assert f"ok {SLUG}\n1 passed, 0 failed" in capsys.readouterr().out
@@ -115,7 +115,7 @@ def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:
     assert SLUG in str(error.value)
 
 
-def test_text_that_is_missing_in_one_language_is_named(copy) -> None:
+def test_text_missing_in_one_language_is_reported(copy) -> None:
     (copy / "debrief.zh.md").unlink()
     with pytest.raises(ContentError, match=r"debrief\.zh\.md is missing"):
         load(copy)
@@ -145,7 +145,7 @@ def test_exercise_that_starts_solved_is_found(copy) -> None:
     assert any("'produce' is done before anything was done" in fault for fault in faults(copy))
 
 
-def test_setup_that_waits_in_vain_is_found(copy) -> None:
+def test_setup_whose_wait_times_out_is_found(copy) -> None:
     spoil(copy, "setup.lab", "kafka-topics.sh --create", 'wait "leader orders-0 == 7" 1s\nkafka-topics.sh --create')
     assert any("times out: the learner waits in vain" in fault for fault in faults(copy))
 
@@ -155,7 +155,7 @@ def test_solution_that_does_not_solve_is_found(copy) -> None:
     assert any("[produce] is not done at its end" in fault for fault in faults(copy))
 
 
-def test_wrong_states_are_tried_out_where_their_steps_begin(tmp_path, monkeypatch) -> None:
+def test_wrong_states_are_tried_at_the_start_of_their_steps(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     slug = "022-leo-and-hw"
     folder = Path(shutil.copytree(loader.CONTENT / slug, tmp_path / slug))
@@ -166,7 +166,7 @@ def test_wrong_states_are_tried_out_where_their_steps_begin(tmp_path, monkeypatc
     assert "'no-such-command'" in second
 
 
-def test_what_is_tried_out_in_a_copy_changes_nothing_and_its_failure_is_told() -> None:
+def test_trial_in_a_copy_changes_nothing_and_reports_its_failure() -> None:
     found: list[str] = []
 
     def fails() -> str:
@@ -212,7 +212,7 @@ def test_term_without_a_row_in_the_glossary_is_found(copy) -> None:
 
 
 def found(exercise: Exercise, says: str) -> bool:
-    """Whether the check says so; it ends there."""
+    """Whether the check reports it; it ends there."""
     return any(says in fault for fault in compiler.problems(exercise, glossary()))
 
 
@@ -234,7 +234,7 @@ def test_question_without_an_expected_choice_a_reason_or_a_tag_is_found() -> Non
     assert found(with_choices(lesson, tag=""), "expected a tag")
 
 
-def test_prediction_that_comes_out_otherwise_is_found(copy, monkeypatch) -> None:
+def test_prediction_with_another_outcome_is_found(copy, monkeypatch) -> None:
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     text = (copy / "exercise.toml").read_text(encoding="utf-8")
     right = next(line for line in text.splitlines() if "expected = true" in line)
@@ -265,7 +265,7 @@ def changed_answer(step: Step) -> object:
     return msgspec.structs.replace(step.answer, constant=False) if step.answer else None
 
 
-def test_hints_that_lead_nowhere_or_give_the_outcome_away_are_found() -> None:
+def test_hints_without_a_step_or_with_the_outcome_are_found() -> None:
     lesson = exercises()[SLUG]
     vague = [*lesson.hints[:-1], Bilingual("look closely", "仔细看")]
     assert found(msgspec.structs.replace(lesson, hints=vague), "names neither a line nor a place")

@@ -93,7 +93,7 @@ def test_leaders_high_watermark_moves_before_the_followers_do(requested) -> None
     assert requested.of("followers-learn")["checked"]["at_us"] - moved_us >= 400_000
 
 
-def test_it_works_on_a_partition_that_holds_records_already() -> None:
+def test_exercise_works_on_a_partition_with_records() -> None:
     learner = Learner(
         "kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3",
         "producer open early",
@@ -225,7 +225,7 @@ def test_unreadable_stored_state_restarts_the_exercise(state: dict[str, object])
     assert list(session.phases.values()) == ["active", "open", "open", "open", "open"]
 
 
-def test_what_pages_get_does_not_change_while_the_session_goes_on(requested: Learner) -> None:
+def test_frames_sent_to_pages_are_not_modified_later(requested: Learner) -> None:
     shown = Shown.of(requested.session)
     before = json.dumps(shown)
     requested.predict("HW + 1")

@@ -57,7 +57,7 @@ class Learner:
             self.rehearsal._do(next(s["id"] for s in self.session.frame("en")["steps"] if s["state"] == "active"), line)
 
 
-def test_answer_may_be_given_again_until_it_is_right() -> None:
+def test_answer_may_be_repeated_until_it_is_right() -> None:
     learner = Learner("index-size")
     learner.handle("answer", "index-size", "7")
     wrong = learner.step("index-size")
@@ -161,7 +161,7 @@ def test_chain_through_a_held_message_leads_to_the_command_that_released_it() ->
     assert chain[-1][4].line == "release fetch 3 1"
 
 
-def test_chain_that_ends_at_a_periodic_check_goes_on_at_what_the_check_found() -> None:
+def test_chain_that_ends_at_a_periodic_check_continues_at_its_finding() -> None:
     parts = chain_in(Learner("", "023-in-sync-by-time-or-by-count"))
     assert [type(part[0][4]).__name__ for part in parts] == ["IsrShrunk", "BatchAppended"]
     (shrunk, appended) = (part[0] for part in parts)
@@ -194,7 +194,7 @@ def test_transfer_is_answered_once_and_after_the_last_step(finished) -> None:
     assert [event.part for event in events if isinstance(event, LessonFinished)] == [1]
 
 
-def test_confidence_that_is_not_a_stop_is_refused() -> None:
+def test_invalid_confidence_is_refused() -> None:
     learner = Learner("predict")
     with pytest.raises(Refusal, match="confidence"):
         learner.handle("predict", "predict", "its number", 0.65)
@@ -216,7 +216,7 @@ def test_session_that_was_stored_anywhere_catches_up_from_the_recording(seed) ->
     assert session.tally.counts == rehearsal.session.tally.counts
 
 
-def test_state_of_another_version_starts_over_and_says_so() -> None:
+def test_state_of_another_version_starts_over_with_a_notice() -> None:
     learner = Learner("rolled")
     old = {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
     session = ExerciseSession(learner.exercise, learner.moment(), old)
@@ -246,7 +246,7 @@ def test_prediction_whose_event_came_before_the_answer_is_settled_at_once() -> N
     assert learner.step("predict")["given"]["outcome"] == "1"
 
 
-def test_transfer_with_a_confidence_that_is_no_stop_is_refused_and_can_be_answered(finished) -> None:
+def test_transfer_with_an_invalid_confidence_is_refused_and_can_be_answered(finished) -> None:
     with pytest.raises(Refusal, match="confidence"):
         finished.handle("transfer", choice="0", confidence=0.42)
     finished.handle("transfer", choice="0", confidence=0.99)
@@ -268,7 +268,7 @@ def test_skipped_steps_are_done_and_count_as_no_answer() -> None:
     assert isinstance(events[-1], LessonFinished)
 
 
-def test_skipped_prediction_still_tells_its_outcome() -> None:
+def test_skipped_prediction_still_shows_its_outcome() -> None:
     learner = Learner("predict", slug="008-a-records-way")
     learner.handle("skip", "predict")
     assert not learner.session.is_masked

@@ -47,7 +47,7 @@ def publish_and_leave(monkeypatch: pytest.MonkeyPatch, progress: Progress) -> No
     asyncio.run(scene())
 
 
-def test_progress_is_saved_though_the_page_is_left_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_saved_even_if_the_page_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = Progress()
     publish_and_leave(monkeypatch, progress)
     assert len(progress.saved) == 1

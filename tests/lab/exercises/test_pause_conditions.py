@@ -75,6 +75,6 @@ def test_all_proposals_can_be_awaited(run: Run) -> None:
         "role(orders-0@b1) == leader", "requests(p1) >= 3", "__import__('os')", "<b>", "1 == 1",
     ],
 )  # fmt: skip
-def test_what_is_no_condition_is_refused(run: Run, condition: str) -> None:
+def test_invalid_condition_is_refused(run: Run, condition: str) -> None:
     with pytest.raises(ValueError):
         stop_at(condition, run.view)

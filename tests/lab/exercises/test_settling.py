@@ -49,7 +49,7 @@ def test_choices_are_compared_at_the_instant_that_decides(run: Run) -> None:
                    "producer send p1 orders-0 a:1") == ""  # fmt: skip
 
 
-def test_number_is_read_then(run: Run) -> None:
+def test_number_is_read_at_the_instant_or_the_limit(run: Run) -> None:
     sent = "producer send p1 orders-0 a:1 b:2"
     leader = "log_end_offset(orders-0@leader)"
     assert outcome(run, Question(asks=leader, when=f"{leader} >= 2"), sent) == "2"
@@ -103,5 +103,5 @@ def test_reading_takes_each_event_once(run: Run) -> None:
         (Question(asks="elapsed_ms()", within_s=3), "elapsed_ms()"),
     ],
 )
-def test_what_no_run_can_tell_is_named(question: Question, text: str) -> None:
+def test_unanswerable_quantity_is_reported(question: Question, text: str) -> None:
     assert question.unreadable == text

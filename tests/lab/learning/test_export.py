@@ -85,7 +85,7 @@ def statements() -> list[dict]:
     return [json.loads(line) for line in as_xapi(HOME, summary, HISTORY, titles)]
 
 
-def test_xapi_statements_say_who_did_what_with_which_result() -> None:
+def test_xapi_statements_have_actor_verb_and_result() -> None:
     found = statements()
     assert [one["verb"]["id"].rpartition("/")[2] for one in found] == [
         "attempted", "answered", "answered", "completed", "answered", "failed",

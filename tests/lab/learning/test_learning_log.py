@@ -102,13 +102,13 @@ def test_record_of_another_version_is_skipped_with_a_note() -> None:
 
 
 @pytest.mark.parametrize("p", [-0.1, 0.0, 0.3, 0.42, 1.0, 1.5, float("nan")])
-def test_probability_that_is_no_stop_is_refused(p) -> None:
+def test_invalid_probability_is_refused(p) -> None:
     with pytest.raises(ValueError, match="stops"):
         append(USER, PredictionGiven(lesson="011-acks", step="how-many", choice="0", choices=4, p=p))
     assert history_of(USER) == []
 
 
-def test_transfer_question_may_be_asked_without_how_sure_one_is() -> None:
+def test_transfer_question_may_be_answered_without_confidence() -> None:
     append(USER, TransferAnswered(lesson="011-acks", choice="a", choices=3, right=True))
     with pytest.raises(ValueError, match="stops"):
         append(USER, TransferAnswered(lesson="011-acks", choice="a", choices=3, right=True, p=0.4))
@@ -116,7 +116,7 @@ def test_transfer_question_may_be_asked_without_how_sure_one_is() -> None:
     assert summary_of(USER).lessons["011-acks"].transfer_right is True
 
 
-def test_clock_that_goes_backwards_moves_no_card_and_no_summary_back() -> None:
+def test_decreasing_clock_does_not_move_cards_or_summary_back() -> None:
     lesson = "011-acks"
     append(USER, LessonFinished(lesson=lesson), NOON_MS)
     day = 24 * HOUR_MS

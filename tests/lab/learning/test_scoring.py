@@ -29,7 +29,7 @@ def test_guess_coincides_with_a_half_where_there_are_two_choices() -> None:
 
 
 @pytest.mark.parametrize(("p", "choices"), [(0.3, 4), (0.25, 3), (1.0, 4), (0.0, 4), (0.5, 1), (0.5, 0)])
-def test_other_probabilities_are_no_stops(p, choices) -> None:
+def test_other_probabilities_are_refused(p, choices) -> None:
     assert not is_stop(p, choices)
     with pytest.raises(ValueError, match=r"stop|choices"):
         stop_name(p, choices)

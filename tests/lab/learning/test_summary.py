@@ -95,14 +95,14 @@ def test_card_is_born_with_the_last_part_and_asked_on_a_later_day() -> None:
     assert learner.on(2).lessons[ACKS].parts_done == (1, 2)
 
 
-def test_lesson_done_once_more_today_is_not_asked_today_and_keeps_its_card() -> None:
+def test_repeated_lesson_is_not_asked_today_and_keeps_its_card() -> None:
     learner = Learner().at(0, settled(), LessonFinished(lesson=ACKS))
     learner.at(3, LessonReset(lesson=ACKS), LessonFinished(lesson=ACKS))
     assert learner.on(3).due == []
     assert [card.days_overdue for card in learner.on(4).due] == [2]
 
 
-def test_reset_forgets_steps_and_keeps_answers() -> None:
+def test_reset_clears_steps_and_keeps_answers() -> None:
     learner = Learner().at(0, LessonStarted(lesson=ACKS), StepChecked(lesson=ACKS, step="three", seconds=4))
     learner.at(0, settled(right=False), LessonReset(lesson=ACKS))
     lesson = learner.on(0).lessons[ACKS]

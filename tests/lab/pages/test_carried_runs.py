@@ -67,7 +67,7 @@ def packed(entries: Entries) -> bytes:
 
 
 def described(entries: Entries, **changes: Any) -> Entries:
-    """With a manifest that says what is in the entries."""
+    """With a manifest that matches the entries."""
     files = {
         name: {"bytes": len(content), "sha256": format.digest_of(io.BytesIO(content)).sha256}
         for name, content in entries.items()
@@ -208,7 +208,7 @@ def test_what_is_not_an_exported_run_is_refused_and_leaves_nothing(
     assert str(settings.RUNS) not in answer.text
 
 
-def test_archive_that_unpacks_to_more_than_it_says_is_stopped(
+def test_archive_that_unpacks_to_more_than_declared_is_stopped(
     visitor: Visitor, exported: tuple[str, bytes], untouched: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = entries_of(exported[1])

@@ -112,7 +112,7 @@ def test_recording_is_taken_over_at_its_instant(visitor: Visitor, at: str) -> No
 # Lessons
 
 
-def test_lesson_page_says_what_it_is_about_without_the_answer(lab_server: LabServer) -> None:
+def test_lesson_page_describes_the_lesson_without_the_answer(lab_server: LabServer) -> None:
     lesson = course().lessons[LOST]
     text = Visitor(lab_server).sign_in_as("lesson-newcomer").get(f"/course/{LOST}/").text
     assert "era 0.10" in text and "Start</button>" in text
@@ -127,7 +127,9 @@ def test_unknown_lesson_is_not_found(visitor: Visitor) -> None:
     assert visitor.post("/course/999-nothing/start").status == 404
 
 
-def test_analytics_of_a_lesson_are_ones_own_but_for_who_gives_classes(visitor: Visitor, newcomer: Visitor) -> None:
+def test_analytics_of_a_lesson_show_own_attempts_and_all_learners_to_instructors(
+    visitor: Visitor, newcomer: Visitor
+) -> None:
     page = f"/course/{LOST}/analytics/"
     assert f'href="{page}"' in visitor.get(f"/course/{LOST}/").text
     assert "Only you can see this page" in newcomer.get(page).text
@@ -142,7 +144,7 @@ def test_analytics_of_a_lesson_are_ones_own_but_for_who_gives_classes(visitor: V
     assert Visitor(visitor.server).get(f"/api{page}tables.json").status == 401
 
 
-def test_start_makes_a_run_of_the_lessons_own_era_beside_others(visitor: Visitor) -> None:
+def test_start_creates_a_run_of_the_lessons_era(visitor: Visitor) -> None:
     before = visitor.new_run(name="Untouched")
     first, second = started(visitor, LOST), started(visitor, LOST)
     assert len({before, first, second}) == 3
@@ -192,9 +194,7 @@ def test_lesson_stays_done_when_its_run_is_deleted(visitor: Visitor, learner: in
     assert cards(visitor.get("/").text)[WATERMARK] == "done"
 
 
-def test_start_that_is_refused_says_why_on_the_page_of_the_lesson(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_start_is_explained_on_the_lessons_page(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_run, "MAX_RUNS", 0)
     for path in (f"/course/{LOST}/start", "/open-lab", "/take-over"):
         answer = visitor.post(path)
@@ -236,13 +236,13 @@ def test_chain_of_an_event_comes_in_parts(visitor: Visitor) -> None:
         assert 400 <= visitor.get(f"{address}{query}").status < 500, query
 
 
-def test_markup_in_a_text_of_a_lesson_is_shown_as_it_stands() -> None:
+def test_markup_in_a_text_of_a_lesson_is_escaped() -> None:
     said = str(prose("<script>alert(1)</script> and `<b>` and **<i>**\n\n```\n<img src=x>\n```\n\n- <a href=x>"))
     assert not re.findall(r"<(?:script|i|img|a)\b", said)
     assert "&lt;script&gt;" in said and "<code>&lt;b&gt;</code>" in said
 
 
-def test_long_names_in_titles_break_at_their_joints() -> None:
+def test_long_names_in_titles_break_between_their_parts() -> None:
     assert breakable("What min.insync.replicas promises") == "What min.<wbr>insync.<wbr>replicas promises"
     assert breakable("KafkaConsumerDemo → 35") == "Kafka<wbr>Consumer<wbr>Demo → 35"
     assert breakable("a <b>. And c.") == "a &lt;b&gt;. And c."

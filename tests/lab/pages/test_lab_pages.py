@@ -112,7 +112,7 @@ def test_invalid_run_is_refused_on_the_page(visitor: Visitor, field: str, value:
 
 
 def marked_as_wrong(page: str) -> list[str]:
-    """The form and the name of each field that says it is wrong; what it points at says why, and it has the focus."""
+    """The form and the name of each invalid field, which points at its message and has the focus."""
     found = []
     for form in re.findall(r"<form.*?</form>", page, re.S):
         for tag in re.findall(r'<(?:input|fieldset)[^>]*aria-invalid="true"[^>]*>', form):
@@ -124,7 +124,7 @@ def marked_as_wrong(page: str) -> list[str]:
     return found
 
 
-def test_invalid_name_is_refused_beside_its_field(visitor: Visitor) -> None:
+def test_invalid_name_is_refused_at_its_field(visitor: Visitor) -> None:
     run = visitor.new_run(name="Kept as it is")
     visitor.new_run(name="Another one")
     answer = visitor.post(f"/runs/{run}/rename", name="y" * 81)

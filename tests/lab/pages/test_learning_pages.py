@@ -47,7 +47,7 @@ def right_answer(user_id: int, slug: str, count: str) -> str:
     return question_of(slug, question_seed(learner_id(user_id), slug, int(count))).right
 
 
-def test_question_presets_nothing_and_is_the_same_when_shown_again(visitor: Visitor, learner: int) -> None:
+def test_question_preselects_nothing_and_does_not_change_on_reload(visitor: Visitor, learner: int) -> None:
     first = visitor.get("/review/")
     assert " checked" not in first.text
     assert len(re.findall(r'name="p" value', first.text)) >= 4
@@ -71,7 +71,7 @@ def test_right_answer_gets_its_reason_and_moves_the_card(visitor: Visitor, learn
     assert [card.lesson for card in summary.due] == [({LESSON, OTHER} - {slug}).pop()]
 
 
-def test_confident_error_is_answered_with_the_statement_that_it_follows_from(visitor: Visitor, learner: int) -> None:
+def test_confident_error_shows_the_misconception_behind_it(visitor: Visitor, learner: int) -> None:
     visitor.get("/review/?language=en")
     slug, count = asked(visitor)
     question = question_of(slug, question_seed(learner_id(learner), slug, int(count)))
@@ -84,7 +84,7 @@ def test_confident_error_is_answered_with_the_statement_that_it_follows_from(vis
     assert (stored.right, stored.rating, stored.misconception) == (False, 1, wrong.misconception)
 
 
-def test_second_tab_is_refused_plainly(visitor: Visitor, learner: int) -> None:
+def test_answer_from_a_second_tab_is_refused(visitor: Visitor, learner: int) -> None:
     visitor.get("/review/?language=en")
     slug, count = asked(visitor)
     choice = right_answer(learner, slug, count)
@@ -124,7 +124,7 @@ def test_card_that_is_not_due_and_lesson_without_questions_are_refused(visitor: 
     assert visitor.post("/review/no-such-lesson/answer", count="0", choice="a", p="0.7").status == 404
 
 
-def test_newcomer_is_told_when_reviews_come(visitor: Visitor, learner: int) -> None:
+def test_newcomer_sees_when_reviews_start(visitor: Visitor, learner: int) -> None:
     delete_history(learner)
     visitor.get("/review/?language=en")
     assert "nothing to review yet" in visitor.get("/review/").text
@@ -160,6 +160,6 @@ def test_deletion_removes_progress_and_leaves_runs(visitor: Visitor, learner: in
     assert Branch.objects.filter(pk=branch.pk).exists()
 
 
-def test_nobody_sees_the_data_of_another(other_visitor: Visitor, visitor: Visitor, learner: int) -> None:
+def test_data_of_other_users_is_not_visible(other_visitor: Visitor, visitor: Visitor, learner: int) -> None:
     assert "two fetches" not in other_visitor.get("/learning/?language=en").text
     assert len(other_visitor.get("/learning/export.csv").text.splitlines()) == 1

@@ -27,7 +27,7 @@ def static_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_only_what_runs_is_fetched(static_folder: Path) -> None:
+def test_only_used_modules_are_fetched(static_folder: Path) -> None:
     (static_folder / "a" / "one.js").write_text(
         '/** @import { Type } from "./types.js" */\nimport {\n  two,\n} from "../two.js";\n'
         'export { x } from "./three.js";\n'

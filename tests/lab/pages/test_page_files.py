@@ -96,7 +96,7 @@ def test_excerpt_begins_with_the_state_at_its_first_instant(visitor: Visitor, ru
     assert sum(index["density"]["counts"]) == len(shown)
 
 
-def test_page_has_one_script_and_asks_nobody(visitor: Visitor, run: str) -> None:
+def test_page_has_one_script_and_sends_no_requests(visitor: Visitor, run: str) -> None:
     text = visitor.get(f"/api/runs/{run}/main/page.html").text
     scripts = _Scripts(text)
     assert "<script>alert" not in text and "<b>run</b>" not in text
@@ -106,7 +106,7 @@ def test_page_has_one_script_and_asks_nobody(visitor: Visitor, run: str) -> None
     assert "default-src &#x27;none&#x27;" in policy and "http" not in policy and "unsafe" not in policy
 
 
-def test_page_weighs_little_before_its_data(visitor: Visitor, run: str) -> None:
+def test_page_is_small_without_its_data(visitor: Visitor, run: str) -> None:
     text = visitor.get(f"/api/runs/{run}/main/page.html").text
     data = sum(len(value) for name, value in _Scripts(text).found.items() if name.startswith(("segment-", "index")))
     assert len(text.encode()) - data <= MAX_WEIGHT
@@ -119,7 +119,7 @@ def test_page_weighs_little_before_its_data(visitor: Visitor, run: str) -> None:
         ("from=1.5&to=0.5", 400, "The excerpt contains no event."),
     ],
 )
-def test_span_that_is_none_is_refused(visitor: Visitor, run: str, span: str, status: int, what: str) -> None:
+def test_empty_span_is_refused(visitor: Visitor, run: str, span: str, status: int, what: str) -> None:
     answer = visitor.get(f"/api/runs/{run}/main/page.html?{span}")
     assert answer.status == status and answer.json["what"] == what
 
@@ -130,7 +130,7 @@ def test_page_that_would_be_too_large_is_refused(visitor: Visitor, run: str, mon
     assert answer.status == 413 and answer.json["todo"] == "Choose a shorter excerpt."
 
 
-def test_others_may_not_take_it(other_visitor: Visitor, run: str) -> None:
+def test_page_is_refused_to_other_users(other_visitor: Visitor, run: str) -> None:
     assert other_visitor.get(f"/api/runs/{run}/main/page.html").status in (401, 403, 404)
 
 
@@ -172,7 +172,7 @@ def test_linker_finds_the_imports_that_a_browser_finds() -> None:
     )
     for path, pieces, imported in zip(paths, modules, json.loads(done.stdout), strict=True):
         places = {paths[piece] for piece in pieces if isinstance(piece, int)}
-        # What is imported later is no import of the module itself.
+        # A dynamic import is not an import of the module itself.
         later = {one for one in places if f'import("./{Path(one).name}")' in (folder() / path).read_text("utf-8")}
         assert places - later == {resolved(path, name) for name in imported}, path
 

@@ -100,9 +100,7 @@ def test_keyframes_are_no_farther_apart_when_events_are_made_faster_than_written
     recording.close()
 
 
-def test_failed_write_is_raised_by_the_next_append_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_is_raised_by_the_next_append_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording, live = busy_run(tmp_path, 100)
     live.pacer.set_mode("play")
     before = recording.last_seq
@@ -119,7 +117,7 @@ def test_failed_write_is_raised_by_the_next_append_and_tried_again(
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_what_clients_were_told_is_made_again_before_they_are_disconnected(
+def test_answers_sent_to_clients_are_reproduced_before_they_are_disconnected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_killed: bool
 ) -> None:
     recording, live = busy_run(tmp_path, 1_000)

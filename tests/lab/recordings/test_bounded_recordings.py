@@ -48,7 +48,7 @@ def forget(recording: Recording, until_seq: int) -> None:
     recording.forget(at_us, *included)
 
 
-def test_what_is_kept_is_shown_as_before(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
+def test_retained_part_is_shown_as_before(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
     recording, live = bounded
     before = size_of(recording.folder.recording)
     views = {seq: msgspec.json.encode(recording.view_at(seq)) for seq in (5_000, 5_001, 6_234, 9_000)}
@@ -70,7 +70,7 @@ def test_what_is_kept_is_shown_as_before(bounded: tuple[Recording, LiveRun], tmp
     recording.close()
 
 
-def test_what_is_not_kept_is_refused(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
+def test_removed_part_is_refused(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
     recording, live = bounded
     forget(recording, 8_000)
     for place in ({"seq": 4_000}, {"t_us": 0}):
@@ -84,7 +84,7 @@ def test_what_is_not_kept_is_refused(bounded: tuple[Recording, LiveRun], tmp_pat
     live.abandon()
 
 
-def test_run_continues_from_what_is_kept(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
+def test_run_continues_from_the_retained_part(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
     recording, live = bounded
     forget(recording, 8_000)
     run_until_events(live, 12_000)
@@ -114,7 +114,7 @@ def test_engine_of_another_version_is_refused(
     again.close()
 
 
-def test_archive_loses_only_what_no_checkpoint_refers_to(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
+def test_archive_keeps_what_checkpoints_refer_to(bounded: tuple[Recording, LiveRun], tmp_path: Path) -> None:
     recording, live = bounded
     unused = recording.folder.archive.put(b"bytes that a truncation removed")
     forget(recording, 8_000)

@@ -1,4 +1,4 @@
-"""A recording says which branch it is and what its events were written with, without the database or the code."""
+"""A recording contains its branch and the vocabulary of its events, without the database or the code."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from lab.recordings.recording import Recording
 from tests.support.recorded_runs import begin, busy_run, folder_of
 
 
-def test_branch_knows_itself_and_what_it_was_forked_from(tmp_path: Path) -> None:
+def test_branch_states_its_identity_and_its_parent(tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path, 300)
     recording.flush()
     own = identity_of(recording.folder)
@@ -47,9 +47,7 @@ def test_recording_without_an_identity_gets_one_that_stays(tmp_path: Path) -> No
     assert identity_of(folder_of(tmp_path)) == found
 
 
-def test_vocabulary_is_noted_once_and_again_when_it_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vocabulary_is_recorded_once_and_again_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording, live = busy_run(tmp_path, 100)
     recording.flush()
     live.abandon()

@@ -193,7 +193,7 @@ def test_copy_of_the_process_keeps_no_socket_open() -> None:
     theirs.close()
 
 
-def test_copy_is_attended_to_in_a_process_with_many_descriptors() -> None:
+def test_copy_is_served_in_a_process_with_many_descriptors() -> None:
     use_all_descriptors()
     many = [os.open("/dev/null", os.O_RDONLY) for _ in range(1_100)]
     try:

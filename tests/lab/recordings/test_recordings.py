@@ -171,7 +171,7 @@ def tear(folder: Path, random_numbers: random.Random) -> None:
                 stream.truncate(random_numbers.randrange(size // 2, size))
 
 
-def test_killed_at_any_byte_the_rest_opens(root: Path, tmp_path: Path, rounds: Callable[[int], int]) -> None:
+def test_recording_cut_at_any_byte_opens(root: Path, tmp_path: Path, rounds: Callable[[int], int]) -> None:
     reference = Recording(folder_of(root))
     records = reference.records(1, reference.last_seq)
     reference.close()
@@ -280,7 +280,7 @@ def views_of(recording: Recording) -> list[object]:
     return [msgspec.json.decode(msgspec.json.encode(view)) for view in found]
 
 
-def test_keyframes_of_before_are_rebuilt(root: Path) -> None:
+def test_keyframes_of_older_versions_are_rebuilt(root: Path) -> None:
     folder = folder_of(root).recording
     lines = (folder / TIMELINE).read_bytes().split(b"\n")
     first = {name: value for name, value in msgspec.json.decode(lines[0]).items() if name != "keyframes"}
@@ -334,7 +334,7 @@ def test_most_important_marks_are_kept() -> None:
 # History for the page
 
 
-def test_segment_carries_the_view_before_it_and_patches_that_lead_on(finished: Path) -> None:
+def test_segment_has_the_view_before_it_and_its_patches(finished: Path) -> None:
     import json
 
     from broker_core.view.patch import apply
@@ -391,7 +391,7 @@ def test_address_names_an_instant(query: dict[str, str], found: dict[str, int | 
 @pytest.mark.parametrize(
     "query", [{"t": "now"}, {"t": "-1"}, {"t": "1e9"}, {"t": "1.1234567"}, {"seq": "x"}, {"seq": "²"}]
 )
-def test_address_that_names_none_is_refused(query: dict[str, str]) -> None:
+def test_address_without_an_instant_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(Refusal) as refused:
         history.parse_instant(query)
     assert refused.value.status == 404

@@ -21,11 +21,11 @@ def test_all_forty_lessons_have_a_generator_and_chapters_one_to_six_are_there() 
 
 
 @pytest.mark.parametrize("slug", generators())
-def test_few_questions_of_each_generator_are_sound(slug) -> None:
+def test_sample_questions_of_each_generator_are_valid(slug) -> None:
     assert list(problems(generators()[slug], FEW)) == []
 
 
-def test_command_says_what_is_sound_and_knows_no_other_generators(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_reports_valid_generators_and_refuses_unknown_ones(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("check_reviews", "012-linger", "017-segments", questions=FEW)
     assert capsys.readouterr().out == "ok 012-linger-and-batch\nok 017-segments-roll\n2 passed, 0 failed\n"
     with pytest.raises(CommandError, match="No generator's slug contains nothing-of-this"):
@@ -38,7 +38,7 @@ def test_same_seed_gives_the_same_question_and_others_give_others() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_figures_of_a_question_lead_to_its_answer(seed) -> None:
+def test_answer_follows_from_the_figures_of_a_question(seed) -> None:
     # What a learner can work out from the figures that are shown is what the core has done.
     rolled = question_of("017-segments-roll", seed)
     shown, base = rolled.ask.values, int(rolled.right.removesuffix(".log"))
@@ -65,7 +65,7 @@ def faults(generate, slug: str = "014-which-partition") -> list[str]:
     return list(problems(Generator(slug, 2, generate), 40))
 
 
-def test_sound_generator_has_no_fault() -> None:
+def test_valid_generator_has_no_fault() -> None:
     assert faults(numbers) == []
 
 
@@ -91,7 +91,7 @@ def test_fixed_choice_that_is_never_right_is_found() -> None:
     assert "choice 'refused' is never right" in faults(never_refused)
 
 
-def test_generator_that_draws_from_elsewhere_is_found() -> None:
+def test_generator_with_its_own_randomness_is_found() -> None:
     elsewhere = Random(1)
     assert "the same seed gives two different questions" in faults(lambda rng: numbers(elsewhere))
 

@@ -33,7 +33,7 @@ def test_thirty_acts_at_once_and_ten_a_second() -> None:
     assert [limit.take() for _ in range(31)].count("go") == 30
 
 
-def test_one_refusal_a_second_and_an_end_for_who_goes_on() -> None:
+def test_one_refusal_per_second_and_then_the_connection_is_closed() -> None:
     clock = Clock()
     limit = ActLimit(Rate(per_s=0.001, at_once=0), clock)
     verdicts = []
@@ -44,7 +44,7 @@ def test_one_refusal_a_second_and_an_end_for_who_goes_on() -> None:
     assert verdicts[:-1].count("refuse") == 10 and set(verdicts[:-1]) == {"refuse", "drop"}
 
 
-def test_slow_insistence_is_refused_and_not_ended() -> None:
+def test_slow_excess_is_refused_and_not_closed() -> None:
     clock = Clock()
     limit = ActLimit(Rate(per_s=0.001, at_once=0), clock)
     for _ in range(5 * REFUSALS_ENDING):

@@ -1,4 +1,4 @@
-"""What the log says of the alarms of a cluster without a page."""
+"""The log lines about alarms of a cluster without a page."""
 
 import logging
 from typing import Any

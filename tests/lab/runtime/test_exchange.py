@@ -49,7 +49,7 @@ def test_message_bytes_are_those_received_or_those_kafka_would_send(highwater: H
     recording.close()
 
 
-def test_client_of_the_lab_calls_itself_by_its_name_in_the_bytes_of_its_requests(highwater: Highwater) -> None:
+def test_requests_of_a_client_of_the_lab_carry_its_name(highwater: Highwater) -> None:
     highwater.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
     highwater.run("producer open p1")
     highwater.run("producer send p1 orders-0 a:1")

@@ -140,7 +140,7 @@ def test_tree_is_on_the_server_as_soon_as_time_runs(tmp_path: Path, monkeypatch:
     play(tmp_path, scene, zookeeper.address)
 
 
-def test_new_run_is_refused_at_once_where_zookeeper_has_ended(tmp_path: Path) -> None:
+def test_new_run_is_refused_at_once_if_zookeeper_has_ended(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.begin("no-server", "main", CONFIG)
         with pytest.raises(Refusal, match="ZooKeeper"):

@@ -1,4 +1,4 @@
-"""A connection of the gateway, with a transport and an engine that do what the test says."""
+"""A connection of the gateway, with a transport and an engine that are controlled by the test."""
 
 import asyncio
 import socket

@@ -38,7 +38,7 @@ def classroom(lab_server: LabServer, visitor: Visitor) -> Iterator[Class]:
     made.delete()
 
 
-def test_learner_goes_on_from_the_state_in_a_run_of_their_own(
+def test_learner_continues_from_the_shared_state_in_a_new_run(
     lab_server: LabServer, visitor: Visitor, classroom: Class
 ) -> None:
     slug = visitor.new_run()
@@ -86,7 +86,7 @@ def test_state_of_a_lab_that_plays_is_saved_while_an_earlier_instant_is_being_sa
     assert seq == saved_seq > 0
 
 
-def test_another_handout_gets_another_number_and_what_is_not_there_is_refused(
+def test_handouts_are_numbered_and_a_missing_one_is_refused(
     lab_server: LabServer, visitor: Visitor, classroom: Class
 ) -> None:
     branch = Branch.objects.select_related("run").get(run__slug=visitor.new_run())

@@ -58,7 +58,7 @@ def test_copy_shows_the_instant_that_was_given(tmp_path: Path, handout: BranchFo
     assert recording.config == parent.config
 
 
-def test_copies_cost_links_and_next_to_no_disk(tmp_path: Path, handout: BranchFolder) -> None:
+def test_copies_are_hard_links_and_use_almost_no_disk(tmp_path: Path, handout: BranchFolder) -> None:
     one = copy(tmp_path, handout, 0)
     before = disk_bytes(tmp_path)
     copies = [copy(tmp_path, handout, number) for number in range(1, COPIES)]
@@ -75,7 +75,7 @@ def test_copies_cost_links_and_next_to_no_disk(tmp_path: Path, handout: BranchFo
     assert added < 20_000_000
 
 
-def test_what_is_done_in_a_copy_reaches_nothing_else(tmp_path: Path, handout: BranchFolder) -> None:
+def test_acts_in_a_copy_affect_nothing_else(tmp_path: Path, handout: BranchFolder) -> None:
     acting, other = copy(tmp_path, handout, 1), copy(tmp_path, handout, 2)
     before = contents(handout.path), contents(other.path)
     recording = Recording(acting)
@@ -91,7 +91,7 @@ def test_what_is_done_in_a_copy_reaches_nothing_else(tmp_path: Path, handout: Br
     assert AT <= Recording(other).last_seq < recording.last_seq
 
 
-def test_copies_that_do_the_same_go_the_same_way(tmp_path: Path, handout: BranchFolder) -> None:
+def test_copies_with_the_same_inputs_have_the_same_events(tmp_path: Path, handout: BranchFolder) -> None:
     made = []
     for number in (1, 2):
         recording = Recording(copy(tmp_path, handout, number))
@@ -150,7 +150,7 @@ def test_page_of_a_copy_shows_it_without_reading_its_events(
     assert read_summary(taken.folder) == msgspec.structs.replace(before, plays=True)
 
 
-def test_copy_needs_neither_the_run_nor_the_handout_after_it_was_made(tmp_path: Path, handout: BranchFolder) -> None:
+def test_copy_is_independent_of_the_run_and_the_handout(tmp_path: Path, handout: BranchFolder) -> None:
     taken = copy(tmp_path, handout, 1)
     expected = Recording(copy(tmp_path, handout, 2)).encoded_view()
     for root in (handout.path.parent, folder_of(tmp_path / "runs").path):
@@ -184,6 +184,6 @@ def test_handout_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("classroom", ["", "..", "a/b", "A", "x" * 40])
-def test_name_of_a_class_that_is_no_folder_is_refused(tmp_path: Path, classroom: str) -> None:
+def test_invalid_folder_name_of_a_class_is_refused(tmp_path: Path, classroom: str) -> None:
     with pytest.raises(Refusal):
         handout_folder(classroom, 1, data=tmp_path)

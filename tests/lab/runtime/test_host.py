@@ -68,14 +68,14 @@ def test_unwatched_lab_pauses_and_later_closes(tmp_path: Path, monkeypatch: pyte
         assert again.clock().rests
         await again.act(submit(TOPIC))
         assert again.core == "live" and again.clock().mode == "pause" and not again.clock().rests
-        # a lab paused by its owner stays paused, whoever watches
+        # a lab paused by its owner stays paused, whether it is watched or not
         await until(lambda: host.open_lab("r2", "main") is None)
         assert not (await host.lab("r2", "main")).clock().rests
 
     play(tmp_path, scene)
 
 
-def test_who_only_looks_does_not_keep_a_lab_awake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_viewers_do_not_keep_a_lab_awake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
 
     async def scene(host: Host) -> None:
@@ -110,7 +110,7 @@ def test_ports_of_a_class_are_opened_when_they_are_asked_for(tmp_path: Path) -> 
     play(tmp_path, scene)
 
 
-def test_arrivals_are_told_to_who_acts_and_once_a_second(tmp_path: Path) -> None:
+def test_arrivals_are_sent_to_the_owner_and_once_a_second(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         await lab.act(set_mode("pause"))
@@ -126,9 +126,7 @@ def test_arrivals_are_told_to_who_acts_and_once_a_second(tmp_path: Path) -> None
     play(tmp_path, scene)
 
 
-def test_who_only_looks_gets_frames_at_each_beat_and_shares_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_viewers_get_shared_frames_at_each_beat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Load, "beat_s", 1e9)
 
     async def scene(host: Host) -> None:
@@ -151,7 +149,7 @@ def test_who_only_looks_gets_frames_at_each_beat_and_shares_them(
     play(tmp_path, scene)
 
 
-def test_page_that_does_not_read_its_answers_is_given_up(tmp_path: Path) -> None:
+def test_page_that_does_not_read_its_answers_is_closed(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         watcher = Watcher(lab, VISITOR, have=0, boot="")

@@ -36,7 +36,7 @@ def test_engine_stopped_with_clients_connected_stays_stopped(tmp_path: Path) -> 
 
 
 def test_engine_stops_though_a_timer_is_due(tmp_path: Path) -> None:
-    """Between the turn in which that is told and the one in which who waits for it goes on, there are some."""
+    """Some turns pass between the notification and the one in which the waiting task continues."""
 
     async def scene(host: Host) -> None:
         lab = await host.start("ends", "main", CONFIG)
@@ -107,7 +107,7 @@ def test_ports_are_held_by_one_broker(tmp_path: Path) -> None:
                 bound.close()
 
 
-def test_broker_regains_a_port_that_was_taken_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_regains_a_port_when_it_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", 0.05)
 
     async def scene(host: Host) -> None:

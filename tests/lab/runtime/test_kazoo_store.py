@@ -46,7 +46,7 @@ def session(kazoo_store):
 
 
 def poll_until(store: KazooStore, count: int) -> list[ForeignChange]:
-    """Polls and applies as the lab does, until so many changes have come."""
+    """Polls and applies as the lab does, until `count` changes have arrived."""
     found: list[ForeignChange] = []
     deadline = time.monotonic() + DEADLINE_S
     while len(found) < count and time.monotonic() < deadline:
@@ -119,7 +119,7 @@ def test_polling_does_not_apply_changes(kazoo_store, somebody) -> None:
         time.sleep(0.005)
     assert [change.path for change in found] == ["/a"]
     assert kazoo_store.model.peek("/a") is None
-    # A second watch may still be on its way and say the same; once the change is taken in there is nothing to say.
+    # A second watch of the same change may still be in flight; once the change is applied it has no effect.
     kazoo_store.apply_foreign("created", "/a", b"", version=0)
     assert kazoo_store.poll_foreign() == []
 
@@ -197,7 +197,7 @@ def test_each_operation_detects_external_changes(kazoo_store, somebody, session,
             kazoo_store.multi(session, [Create("/controller"), Check("/epoch", 0)])
         assert somebody.exists("/controller") is None
     else:
-        # The lab holds that the znode is not there, so it must look again before it says so.
+        # The model has no such znode, so the lab must read again before it reports that.
         somebody.create("/new", b"theirs")
         kazoo_store.delete(session, "/new")
         assert somebody.exists("/new") is None

@@ -70,7 +70,7 @@ async def never_reads(port: int, until_s: float) -> None:
 
 
 async def rubbish(port: int, until_s: float, seed: int) -> None:
-    """Bytes that are no request, over and over."""
+    """Invalid requests, repeatedly."""
     rng = random.Random(seed)
     while time.monotonic() < until_s:
         with suppress(ConnectionError):

@@ -92,7 +92,7 @@ def test_ring_keeps_the_last_events() -> None:
     assert json.loads(ring.after(599, 10, 10_000)[0])[0] == 600
 
 
-def test_event_larger_than_a_frame_goes_alone() -> None:
+def test_event_larger_than_a_frame_is_sent_alone() -> None:
     ring = filled(Ring(0), 2, size=2 * MAX_BYTES_PER_FRAME)
     assert len(ring.after(0, 10, MAX_BYTES_PER_FRAME)) == 1
 
@@ -195,7 +195,7 @@ def test_long_gap_of_a_closed_window_is_filled_with_a_snapshot() -> None:
     assert seqs(feed.next(ring, 0)) == [ring.last_seq]
 
 
-def test_whatever_a_page_acknowledges_it_ends_at_the_newest_state() -> None:
+def test_page_reaches_the_newest_state_whatever_it_acknowledges() -> None:
     """A page that answers at random moments, a lab that makes events in bursts: nothing is lost, nothing doubled."""
     for seed in range(50):
         random_numbers = random.Random(seed)

@@ -46,7 +46,7 @@ def test_hello_is_answered_with_welcome_snapshot_and_clock(visitor: Visitor, run
         assert client.of_kind("clock")["mode"] in ("play", "pause")
 
 
-def test_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
+def test_events_of_a_line_arrive_without_gaps(visitor: Visitor) -> None:
     with visitor.socket(visitor.new_run()) as client:
         snap = greeted(client)
         printed = client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
@@ -86,7 +86,7 @@ def test_time_control_applies_to_all_watchers(visitor: Visitor) -> None:
         playing = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "play")
         assert playing["rate"] == 0.01
         one.ask({"k": "time", "op": "event_paced"})
-        # Empty time may pass quickly, but while a message is under way time is slow.
+        # Idle time may pass quickly, but while a message is in flight time is slow.
         paced = other.until(
             lambda frame: frame["k"] == "clock" and frame["mode"] == "event_paced" and 0 < frame["rate"] < 0.01
         )
@@ -166,7 +166,7 @@ def test_invalid_frames_are_answered_and_finally_close_the_socket(visitor: Visit
             assert refused["id"] is None and refused["what"] and refused["expected"] and refused["todo"]
         client.connection.send(b"\x00\x01")
         assert "binary" in client.of_kind("no")["what"]
-        with suppress(ConnectionClosed):  # the lab may close while the last words are still being said
+        with suppress(ConnectionClosed):  # the lab may close while the last frames are being sent
             for _ in range(MAX_INVALID_FRAMES):
                 client.connection.send("rubbish")
         code, reason = client.closed()
@@ -309,7 +309,7 @@ def test_two_tabs_of_a_learner_show_the_same_lesson(visitor: Visitor) -> None:
         assert second.ask({"k": "exercise", "op": "hint", "exercise": slug})["k"] == "no"
 
 
-def test_prediction_of_one_tab_stands_in_the_other_and_the_lesson_goes_on_when_a_tab_is_closed(
+def test_prediction_is_shown_in_both_tabs_and_the_lesson_continues_when_one_is_closed(
     visitor: Visitor,
 ) -> None:
     run, slug = visitor.new_run(), "001-high-watermark-two-fetches"
@@ -425,7 +425,7 @@ def test_exercise_in_an_unsuitable_lab_is_refused_in_the_pages_language(visitor:
         assert refused["what"].endswith("应有 3 个副本。")
 
 
-def test_page_whose_frames_cannot_be_sent_is_closed_so_that_it_connects_again(
+def test_page_whose_frames_cannot_be_sent_is_closed_and_reconnects(
     visitor: Visitor, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visitor.socket(run) as client:

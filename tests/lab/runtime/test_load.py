@@ -16,7 +16,7 @@ def after(load: Load, seconds: float, late_s: float, from_s: float) -> float:
     return from_s + seconds
 
 
-def test_steps_are_taken_while_the_loop_is_late_and_taken_back_when_it_is_calm() -> None:
+def test_steps_are_added_while_the_loop_is_late_and_removed_afterwards() -> None:
     load, told = Load(), list[int]()
     forget = load.on_change(told.append)
     now_s = after(load, 2.9, 0.06, 0.0)
@@ -37,7 +37,7 @@ def test_steps_are_taken_while_the_loop_is_late_and_taken_back_when_it_is_calm()
     assert told == [*range(len(STEPS) + 1), len(STEPS) - 1, len(STEPS) - 2]
 
 
-def test_each_step_leaves_out_one_thing_more() -> None:
+def test_each_step_reduces_one_more_kind_of_work() -> None:
     load, seen = Load(), []
     for step in range(len(STEPS) + 1):
         load.step = step
@@ -82,7 +82,7 @@ def test_labs_wake_two_at_a_time_in_their_order() -> None:
     assert most == 2
 
 
-def test_lab_that_waits_is_told_how_many_wake_before_it() -> None:
+def test_waiting_lab_reports_how_many_wake_first() -> None:
     async def run() -> dict[str, list[int | None]]:
         queue, told = WakeQueue(lambda: 2), {name: list[int | None]() for name in "abcde"}
         ready = {name: asyncio.Event() for name in told}

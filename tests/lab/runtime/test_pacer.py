@@ -173,7 +173,7 @@ def follow(pacer: Pacer, core: Messages, wall: Wall, seconds: float) -> None:
         wall.now_s += pacer.pause_before_next_slice_s(began_s) or 1e-4
 
 
-def test_cluster_that_follows_the_wall_makes_up_for_a_suspension(wall: Wall) -> None:
+def test_cluster_in_real_time_catches_up_after_a_suspension(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 40_000_000, 5_000), cost_s=5e-5)
     pacer.set_mode("play")
     pacer.run_slice(core)
@@ -186,7 +186,7 @@ def test_cluster_that_follows_the_wall_makes_up_for_a_suspension(wall: Wall) -> 
     assert core.now_us == pytest.approx((wall.now_s - began_s) * 1e6, abs=50_000)
 
 
-def test_overloaded_cluster_loses_no_time_once_the_load_is_over(wall: Wall) -> None:
+def test_overloaded_cluster_catches_up_after_the_load(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
     pacer.set_mode("play")
     began_s = wall.now_s
@@ -271,7 +271,7 @@ def test_slice_ends_by_the_wall_when_it_waits_for_something_else_than_the_proces
     assert MAX_SLICE_S <= wall.now_s - began_s < MAX_SLICE_S + 0.05
 
 
-def test_what_a_request_sets_off_at_one_instant_is_run_in_slices(wall: Wall) -> None:
+def test_work_of_one_instant_is_run_in_slices(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=[0] * 1_000, cost_s=1e-3)
     pacer.set_mode("play")
     began_s = wall.now_s

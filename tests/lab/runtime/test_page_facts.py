@@ -9,7 +9,7 @@ from tests.support.lab_server import LabServer, Visitor
 SEGMENT = "orders-0/00000000000000000000.log"
 
 
-def test_facts_outlive_the_process_and_count_from_an_event_on(tmp_path: Path) -> None:
+def test_facts_survive_the_process_and_are_counted_from_an_event(tmp_path: Path) -> None:
     folder = branch_folder("r", "main", runs=tmp_path)
     facts = PageFacts(folder)
     facts.note("file", f"b1/{SEGMENT}", 5)

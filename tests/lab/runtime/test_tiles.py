@@ -30,7 +30,7 @@ async def paused_lab(host: Host, run: str = "r1") -> Lab:
     return lab
 
 
-def test_row_says_roles_offsets_and_mode(tmp_path: Path) -> None:
+def test_row_has_roles_offsets_and_mode(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await paused_lab(host)
         tiles = Tiles(host)
@@ -118,7 +118,7 @@ def test_cluster_without_a_topic_and_a_deleted_run_have_no_replicas(tmp_path: Pa
     play(tmp_path, scene)
 
 
-def test_reading_a_row_makes_nothing_happen(tmp_path: Path) -> None:
+def test_reading_a_row_has_no_effect(tmp_path: Path) -> None:
     """Nothing of the engine changes by it: the same events follow."""
 
     async def scene(host: Host) -> None:

@@ -1,4 +1,4 @@
-"""What the log says of a cluster that cannot follow the wall."""
+"""The log lines about a cluster that cannot run in real time."""
 
 import logging
 

@@ -50,7 +50,7 @@ def test_runs_of_a_seed_are_compared_in_pairs() -> None:
     assert median["y"] == [10.35] and median["error_y"]["array"][0] > 0
 
 
-def test_sets_without_common_seeds_and_single_runs_say_so() -> None:
+def test_sets_without_common_seeds_and_single_runs_are_not_paired() -> None:
     others = [{**row, "seed": row["seed"] + 100} for row in RIGHT]
     assert not pairs_by_seed(LEFT, others) and not pairs_by_seed([LEFT[0], LEFT[0]], RIGHT)
     assert "pairs" not in charts(LEFT, others)["commit_p99_us"]["said"]

@@ -84,7 +84,7 @@ def test_sets_without_runs_have_no_measures():
     assert compare([], [summary("a", "3.9", 1, 5)]) == []
 
 
-def test_what_is_not_there_is_said(place: Path):
+def test_missing_tables_and_runs_are_reported(place: Path):
     hw = highwater.open(place)
     with pytest.raises(highwater.LabError, match=r"no table gold\.nothing"):
         hw.table("gold.nothing")

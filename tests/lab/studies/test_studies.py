@@ -57,7 +57,7 @@ def mistake(source: str) -> tuple[int, str]:
         (17, 'zh = "小"', "", "en and zh"),
     ],
 )
-def test_a_mistake_is_said_with_its_line(line: int, was: str, becomes: str, said: str):
+def test_mistake_is_reported_with_its_line(line: int, was: str, becomes: str, said: str):
     at, what = mistake(SMALL.replace(was, becomes, 1))
     assert at == line
     assert what.startswith(f"study.toml, line {line}: ")
@@ -75,7 +75,7 @@ def test_an_era_and_a_fault_are_axes():
     assert [line.text for line in killed.lines].count("broker kill 1") == 1
 
 
-def test_json_says_the_same():
+def test_json_is_equivalent_to_toml():
     study = compile_study(SMALL, "study.toml")
     said = {
         "title": {"en": "Small", "zh": "小"},
@@ -100,7 +100,7 @@ def test_linger_joins_records_and_costs_time(tmp_path: Path):
     assert at_once.measures["ack_p99_ms"].median < 20 < 50 <= later.measures["ack_p99_ms"].median < 70
 
 
-def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path):
+def test_stopped_study_resumes(tmp_path: Path):
     study = compile_study(SMALL, "study.toml")
     first = Counting(ends_after=1)
     with pytest.raises(KeyboardInterrupt):
@@ -141,7 +141,7 @@ def test_the_interval_holds_the_median_and_narrows_with_more_seeds():
     assert spread_of([1, 2, 3, 4, 5]) == few
 
 
-def test_the_command_publishes_tables_and_says_what_is_wrong(
+def test_command_publishes_tables_and_reports_mistakes(
     tmp_path: Path, settings: PytestSettings, capsys: pytest.CaptureFixture[str]
 ):
     settings.DATA, settings.TABLES = tmp_path / "data", tmp_path / "tables"

@@ -128,7 +128,7 @@ def truncated() -> RecordedRun:
 
 
 def reassigned() -> RecordedRun:
-    """A replica moves to another broker; the old one is no replica any more."""
+    """A replica moves to another broker; the old one is removed."""
     return RecordedRun(
         (
             (_CREATE.format(1), 300),

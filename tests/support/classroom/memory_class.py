@@ -22,7 +22,7 @@ ROLES = {
 
 
 class NoWords:
-    """Names and texts that say what they are."""
+    """Names and texts that identify themselves."""
 
     def name(self, p: str) -> str:
         return f"name of {p}"

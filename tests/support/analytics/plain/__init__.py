@@ -1,4 +1,4 @@
-"""What the tables of a run say, worked out by plain Python from the output of `kafka-dump-log.sh`.
+"""The expected tables of a run, computed by plain Python from the output of `kafka-dump-log.sh`.
 
 Each module reads events one after the other and keeps plain dicts. Nothing of `lab.analytics` is imported, so that the
 tables are held against their definitions in docs/TABLES.md and not against themselves.

@@ -1,4 +1,4 @@
-"""What the tables of classes and over all learners say, worked out by plain Python as in learning.py."""
+"""The expected tables of classes and over all learners, computed by plain Python as in learning.py."""
 
 import math
 from collections import Counter

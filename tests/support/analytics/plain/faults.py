@@ -15,7 +15,7 @@ About = tuple[str, str, str]
 
 
 def _found(event: Happened) -> Iterator[tuple[About, Row | None]]:
-    """What an event says of things: a fault that begins, or None: all is well with it."""
+    """The faults that an event begins, or ends (None), by subject."""
     said, kind = event.said, event.kind
     if kind in _NODE_FAULTS:
         subject = said.get("broker") or said.get("client") or said["node"]

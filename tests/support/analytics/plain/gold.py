@@ -11,7 +11,7 @@ FEW_BUCKETS = 100
 
 
 def rank(values: Iterable[int], share: float) -> int | None:
-    """The least value that so many of the values are at most; None of nothing."""
+    """The discrete percentile of the values at `share`; None without values."""
     listed = sorted(values)
     return next((value for place, value in enumerate(listed, 1) if place >= share * len(listed) - 1e-9), None)
 
@@ -270,7 +270,7 @@ def transaction_spans(t: Any) -> Rows:
         name, state = row["transactional_id"], row["to_state"]
         one = now.get(name)
         before, states[name] = states.get(name, ""), state
-        # A coordinator that takes over states anew what is in its log.
+        # A coordinator that takes over emits again the states in its log.
         if state == "Ongoing" and before not in ("Ongoing", "PrepareCommit", "PrepareAbort"):
             one = {
                 "transactional_id": name, "seq": row["seq"], "at_us": row["at_us"], "begun_us": row["at_us"],

@@ -45,7 +45,7 @@ def group_generations(t: Any) -> Rows:
 
 
 def partition_owners(t: Any) -> Rows:
-    """What each consumer owns by its own account, until it says something else or is gone; and the times between."""
+    """What each consumer reports to own, until it reports something else or ends; and the times between."""
     group_of: dict[str, str] = {}
     owns: dict[str, dict[str, Row]] = defaultdict(dict)
     found: Rows = []

@@ -1,4 +1,4 @@
-"""What the tables of learners' logs say, worked out by plain Python from the dumped logs, by the definitions in
+"""The expected tables of learners' logs, computed by plain Python from the dumped logs, by the definitions in
 docs/TABLES.md. Nothing of `lab.analytics` is imported.
 """
 

@@ -1,4 +1,4 @@
-"""Who leads, who is in the ISR, and how steady it is: what ZooKeeper says, at the end of each instant."""
+"""Leaders, ISRs and their changes according to ZooKeeper, at the end of each instant."""
 
 from collections import defaultdict
 from itertools import groupby

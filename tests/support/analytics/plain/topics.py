@@ -16,7 +16,7 @@ def assignment_of(event: Happened) -> tuple[str, Assignment | None] | None:
                 return topic, None
             given = json_of(event.said["data"]).get("partitions")
             known = {int(number): brokers for number, brokers in (given or {}).items()}
-            # What is no assignment changes none.
+            # An invalid assignment is ignored.
             return (topic, known) if given is not None or event.kind == "ZnodeCreated" else None
     return None
 
@@ -124,7 +124,7 @@ def commands(t: Any) -> Rows:
 
 
 def leaders(t: Any) -> dict[tuple[str, int], list[tuple[int, int, int, list[int]]]]:
-    """What ZooKeeper says of each partition: seq, at_us, leader and ISR; of a deleted one leader -1 and no ISR."""
+    """The state of each partition in ZooKeeper: seq, at_us, leader and ISR; of a deleted one leader -1 and no ISR."""
     found: dict[tuple[str, int], list[tuple[int, int, int, list[int]]]] = defaultdict(list)
     for row in t["silver.partition_states"]:
         if row["source"] != "controller":
