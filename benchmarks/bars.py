@@ -24,8 +24,8 @@ class Bar(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A bar's row of the table: `verdict` is ok, short, told (not judged), absent where there was nothing to compare
-    with, or missing where the bench did not report it.
+    """A bar's row of the table: `verdict` is ok, short, reported (not judged), absent where there was nothing to
+    compare with, or missing where the bench did not report it.
     """
 
     bench: str
@@ -325,7 +325,7 @@ def judge(bar: Bar, found: dict[str, Any]) -> Row:
 
 
 def show(figure: float) -> str:
-    """As many digits as say something."""
+    """The significant digits."""
     if abs(figure) >= 100:
         return f"{figure:,.0f}"
     return f"{figure:.2f}".rstrip("0").rstrip(".") if figure else "0"

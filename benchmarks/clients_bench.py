@@ -90,7 +90,7 @@ class Side:
 
 
 def take(consumer: Consumer, count: int) -> None:
-    """Reads so many records. Raises TimeoutError."""
+    """Reads `count` records. Raises TimeoutError."""
     deadline_s = time.monotonic() + PATIENCE_S
     while count > 0:
         message = consumer.poll(1.0)
@@ -176,7 +176,7 @@ def rebalances(side: Side) -> float:
 
 
 def _wait_for_shares(members: list[Consumer], least: int) -> None:
-    """Until each member has at least so many partitions and together they have all. Raises TimeoutError."""
+    """Waits until each member has at least `least` partitions and together they have all. Raises TimeoutError."""
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         for member in members:

@@ -1,8 +1,8 @@
 """What it costs to be followed: one branch at 200 records a second, and pages that only look. Prints JSON.
 
 The pages are in this process and read without sockets, so that what is measured is the lab: taking events, making
-frames, waking whoever waits. `cpu_s` is processor time of a second of wall time; `per_page_kb` and `per_page_frames`
-are what a page gets in that time. `alone` is the same branch with its owner's page and no other.
+frames, waking the waiting sockets. `cpu_s` is processor time of a second of wall time; `per_page_kb` and
+`per_page_frames` are what a page gets in that time. `alone` is the same branch with its owner's page and no other.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ def submit(line: str) -> "Callable[[LiveRun], int]":
 
 
 async def measure(root: Path, pages: int) -> dict[str, float]:
-    """One branch with its owner's page, and so many that look."""
+    """One branch with its owner's page and `pages` pages of viewers."""
     from broker_core.run import RunConfig
     from lab.rights import RIGHTS
     from lab.runtime.host import Host

@@ -1,7 +1,7 @@
-"""A class of 90 minutes that nobody gave: its log is written with class time as an argument, its sound by an encoder.
+"""A synthetic class of 90 minutes: its log is written with class time as an argument, its sound by an encoder.
 
 Forty learners; the lab that leads has 200,000 events. Every ten seconds a stroke is drawn at the instant at which a
-tone begins. Three times the recording is off and the lab stands; for a minute the instructor is offline, so that the
+tone begins. Three times the recording is off and the lab is paused; for a minute the instructor is offline, so that the
 sound of it comes later, in another order, and without one slice; once the board is reloaded.
 """
 
@@ -245,8 +245,8 @@ def _slices(data: bytes) -> list[bytes]:
 
 
 def places(count: int) -> list[int]:
-    """Instants at which a tone is heard: right behind each pause, in the offline minute, behind the reload, the last
-    ones, and others anywhere.
+    """Instants with a tone: right after each pause, in the offline minute, after the reload, the last ones, and others
+    anywhere.
     """
     silent = [*OFF, (RELOADED_US, BACK_US)]
 

@@ -1,7 +1,7 @@
 """A recorded class of 90 minutes (`recorded_class.py`), sealed and replayed in Chromium. Prints JSON.
 
 `audio`: at 20 places, how far the begin of a tone is from the picture of the stroke that was drawn at that instant.
-`seek`: to random instants, until the picture stands. `open`: until the picture is there, the first time after the
+`seek`: to random instants, until the picture is complete. `open`: until the picture is there, the first time after the
 server has started, and later. Acceptance 21 and 22 of the live class. What a browser's recorder adds to the distance of
 sound and picture is measured by tests/browser/test_class_sound.py.
 """

@@ -28,7 +28,7 @@ CLUSTERS = 200
 
 
 def measure(workers: int) -> dict[str, float]:
-    """The wall time of the study on so many workers."""
+    """The wall time of the study on `workers` workers."""
     cells = read_study(STUDY).cells
     many = [cells[place % len(cells)] for place in range(CLUSTERS)]
     with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder:
@@ -46,7 +46,7 @@ def measure(workers: int) -> dict[str, float]:
 
 
 def side(workers: int) -> dict[str, Any]:
-    """The same in a process of its own, with so many cores for Spark."""
+    """The same in a separate process, with `workers` cores for Spark."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.studies_bench", "--workers", str(workers)],
         env=os.environ | {"SPARK_MASTER": f"local[{workers}]"}, stdout=subprocess.PIPE, text=True, check=True,

@@ -31,7 +31,7 @@ SIZES = (100, 1024)
 WARM_UP_MESSAGES = 20_000
 SMALL_PRODUCES = 300
 THREEFOLD_SHARE = 0.4
-"""Of what is produced with factor 1, so much with factor 3."""
+"""Required throughput with replication factor 3, as a share of that with factor 1."""
 #: a side of a comparison: its bootstrap servers, None for the mock
 Sides = dict[str, str | None]
 

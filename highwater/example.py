@@ -13,8 +13,7 @@ import highwater
 hw = highwater.open(os.environ.get("HIGHWATER_DATA", "data"))
 print(f"build {hw.build}, {len(hw.tables())} tables")
 
-# %% [markdown]
-# Tables say what their columns are, with units.
+# %% [markdown] Tables describe their columns, with units.
 
 # %%
 for name, said in hw.columns("gold.study_points").items():

@@ -4,7 +4,7 @@
 
 | right | of a run | of a class | of a participant | of the site |
 |---|---|---|---|---|
-| see | watch it, read its files and history | be told what happens in it | their name | the pages of a user |
+| see | watch it, read its files and history | receive its events | their name | the pages of a user |
 | act | commands, exercises, bookmarks | ask, vote, raise a hand | what they do themselves | start runs |
 | time | play, pause, step | pause all | - | - |
 | fork | go another way from an instant of it | take a state that is given | - | - |

@@ -36,8 +36,8 @@ def runs_of(user: User | AnonymousUser) -> QuerySet[Run]:
 
 
 def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
-    """A run to which this user has a right. Raises Refusal: 404 if it does not exist or they may not know of it, and
-    403 without the right.
+    """A run to which this user has a right. Raises Refusal: 404 if it does not exist or is not visible to them, and 403
+    without the right.
     """
     missing = Refusal("refusal.no_run", 404, run=slug)
     run = Run.objects.filter(slug=slug).prefetch_related(_OLDEST_FIRST).first()

@@ -2,12 +2,11 @@
 
 `HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
 `HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder), or an address
-in an object store, `s3://bucket/folder`.
-`HIGHWATER_RECORDING_DAYS` says how long recordings of classes are kept (default 365 days; 0: no limit).
-`HIGHWATER_RECOGNISER` is the command of a speech recogniser for captions; see docs/RECORDINGS.md (default: none).
-`HIGHWATER_TABLE_DAYS` says how long tables keep a run or a log after the last event in it (default 365 days; 0: no
-limit).
-`HIGHWATER_SHEDS_LOAD` is 0 for a server that leaves nothing out when it is behind.
+in an object store, `s3://bucket/folder`. `HIGHWATER_RECORDING_DAYS` is how long recordings of classes are kept (default
+365 days; 0: no limit). `HIGHWATER_RECOGNISER` is the command of a speech recogniser for captions; see
+docs/RECORDINGS.md (default: none). `HIGHWATER_TABLE_DAYS` is how long tables keep a run or a log after the last event
+in it (default 365 days; 0: no limit). `HIGHWATER_SHEDS_LOAD` is 0 for a server that leaves nothing out when it is
+behind.
 """
 
 import hashlib

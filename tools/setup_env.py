@@ -1,7 +1,7 @@
 """Makes `.venv` hold exactly what `requirements.lock` names; does nothing when it already does.
 
-    python3 tools/setup_env.py           uses uv when there is one, else pip
-    python3 tools/setup_env.py --relock  writes requirements.lock anew from pyproject.toml (needs uv)
+    python3 tools/setup_env.py           uses uv when there is one, else pip python3 tools/setup_env.py --relock  writes
+    requirements.lock again from pyproject.toml (needs uv)
 
 Runs on the interpreter that the machine has, before anything is installed: standard library only, and readable by
 old interpreters up to the version check, so that they get a sentence and not a SyntaxError.

@@ -1,4 +1,4 @@
-// Makes static/vendor anew from the packages that tools/vendor/package-lock.json pins. For maintainers: a lab needs neither
+// Makes static/vendor again from the packages that tools/vendor/package-lock.json pins. For maintainers: a lab needs neither
 // node nor npm. `node tools/vendor.mjs`, then `git diff static/vendor`: with the same lock a second run changes no byte.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -8,7 +8,7 @@ from decimal import Decimal
 from broker_core.partitions import parse_requested
 
 MAX_SMALL_SCALA_SET = 4
-"""An immutable Scala set of at most so many keys keeps the order in which they came."""
+"""Immutable Scala sets of at most this size keep insertion order."""
 BITS_OF_HASH = 32
 
 

@@ -3,7 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 RECORDS_SHOWN = 20
-"""So many of the records read last are in an event, and in the view."""
+"""Maximum number of the records read last in an event and in the view."""
 
 
 @kind("client")

@@ -6,7 +6,7 @@ from broker_core.texts import render
 
 @kind("console")
 class CommandReceived(Event):
-    """`command` is dense per branch from 1; `source` says who sent it (a user's name, `play`, `exercise`)."""
+    """`command` is dense per branch from 1; `source` is its sender (a user's name, `play`, `exercise`)."""
 
     command: int
     line: str

@@ -22,7 +22,7 @@ ZooKeeperRequestRow = tuple[str, str, str]
 """(operation, path, result): ZooKeeper's names of the operation, and of the error if the result is not ok."""
 
 REQUESTS_SHOWN = 8
-"""So many of the requests of one instant are in a ZooKeeperAsked."""
+"""Maximum number of the requests of one instant in a ZooKeeperAsked."""
 
 
 @kind("control")
@@ -71,7 +71,7 @@ class WatchArmed(Event):
 
 @kind("control")
 class WatchFired(Event):
-    """`change`: created, changed, deleted or children. The message that says so is on its way, if the owner lives."""
+    """`change`: created, changed, deleted or children. Its notification is in flight, if the owner is running."""
 
     owner: str
     path: str

@@ -12,8 +12,8 @@ from broker_core.texts import Text, Value, catalogue, render
 __all__ = ["CORE", "KINDS", "Envelope", "Event", "family_of", "kind", "sentence"]
 
 #: `(seq, at_us, node, cause_seq, event)`. `seq` is dense from 1 within a branch; `at_us` is simulated time since the
-#: run began; `node` is who states the fact (`b1`, `zk`, a client's name, or `lab`); `cause_seq` is the event that led
-#: to this one, 0 when it came from outside.
+#: run began; `node` is the node that emits the event (`b1`, `zk`, a client's name, or `lab`); `cause_seq` is the event
+#: that led to this one, 0 when it came from outside.
 Envelope: TypeAlias = tuple[int, int, str, int, Event]
 
 CORE: Vocabulary[int] = Vocabulary("Highwater events", int)

@@ -54,7 +54,7 @@ class GroupTransitioned(Event):
 
 @kind("group")
 class GroupMemberAdded(Event):
-    """`protocols`: (assignor, what the member says for it in base64), the preferred one first. `instance`: of a static
+    """`protocols`: (assignor, the member's metadata for it in base64), the preferred one first. `instance`: of a static
     member; empty of others, and of one whose `group.instance.id` has no letters: `is_nameless`.
     """
 
@@ -151,9 +151,9 @@ class OffsetRemoved(Event):
 
 @kind("group")
 class PipelineStageChanged(Event):
-    """A pipeline goes on to the next step of its cycle. `state`: reading, committing, writing, sending
-    offsets, ending, aborting. `in_hand`: records read and not written and committed; `handled`: those of the cycle that
-    is complete. `rewinds`: it goes back to the committed offsets, for the reason `why`.
+    """A pipeline proceeds to the next step of its cycle. `state`: reading, committing, writing, sending offsets,
+    ending, aborting. `in_hand`: records read and not written and committed; `handled`: those of the cycle that is
+    complete. `rewinds`: it goes back to the committed offsets, for the reason `why`.
     """
 
     client: str

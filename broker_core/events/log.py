@@ -12,7 +12,7 @@ SegmentRow = tuple[int, int, int, int]
 TailRow = tuple[int, ...]
 
 TAIL_BATCHES = 40
-"""So many of the last batches of a log are in a `tail`."""
+"""Number of the last batches of a log in a `tail`."""
 
 
 @kind("log")

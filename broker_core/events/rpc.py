@@ -8,7 +8,7 @@ Fields = tuple[tuple[str, str | int], ...]
 @kind("rpc")
 class RpcSent(Event):
     """`rpc` is unique in the branch (`r1187`); `kind` is request, response or watch; a response carries the
-    `correlation` of its request. `fields` are what the message says, in order, for people.
+    `correlation` of its request. `fields` are the message's contents, in order, for display.
     """
 
     rpc: str

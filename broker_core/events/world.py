@@ -39,7 +39,7 @@ class ClientRefused(Event):
 
 @kind("world")
 class ClientIdentified(Event):
-    """What a connection says of itself: `client_id` in each request, its software in ApiVersions (KIP-511)."""
+    """The identity that a client sends: `client_id` in each request, its software in ApiVersions (KIP-511)."""
 
     node: str
     client_id: str
@@ -140,7 +140,7 @@ class DiskSlowed(Event):
 
 @kind("world")
 class FsyncSlowed(Event):
-    """Each fsync that a handler waits for takes so much longer. 0: it is as fast as ever."""
+    """Each fsync that a handler waits for takes `latency_us` longer; 0 removes the delay."""
 
     broker: str
     latency_us: int

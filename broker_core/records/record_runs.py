@@ -32,7 +32,7 @@ _RANK_OF_ZERO = 64
 _RANKS = bytes(number + _RANK_OF_ZERO for number in ZIGZAG).ljust(0x100, b"\x00")
 # The size of the varint table; larger batches are rare.
 _DENSE_NUMBERS = 8192 * 16
-# So many different numbers of a column are found one by one, before all that are left are put into a set.
+# Maximum number of different numbers of a column that are found one by one, before the rest is put into a set.
 _FEW_NUMBERS = 16
 _SHORT_COLUMN = 256
 # The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes.

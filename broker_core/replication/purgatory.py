@@ -43,7 +43,7 @@ class Purgatory(Generic[Waiting]):
         return operation
 
     def forget(self, partition: str) -> None:
-        """A partition is gone. It stays while an operation waits for it."""
+        """Removes a partition. It is kept while an operation waits for it."""
         if not self._watchers.get(partition, True):
             del self._watchers[partition]
 

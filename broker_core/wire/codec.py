@@ -24,7 +24,7 @@ _Encoder = Callable[[Any, Callable[[bytes], None]], None]
 
 
 class Schema:
-    """A message in all its versions: `ProduceRequest`, say.
+    """A message in all its versions, such as `ProduceRequest`.
 
     `schema.type(...)` makes a value; its attributes are the fields of all versions with Kafka's names in snake case and
     Kafka's defaults, arrays are sequences (lists when decoded), a uuid is Kafka's text of 22 characters, records are

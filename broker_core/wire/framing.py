@@ -100,7 +100,7 @@ def decode_request(frame: bytes | memoryview) -> tuple[RequestHeader, Any]:
 def encode_request(
     api: Api, version: int, value: Any, *, correlation_id: int = 0, client_id: str | None = None
 ) -> bytes:
-    """A whole frame with its length. Raises WireError when the version cannot say it."""
+    """A whole frame with its length. Raises WireError when the version cannot represent it."""
     parts = [_FIXED_HEADER.pack(api.key, version, correlation_id)]
     header_version = request_header_version(api, version)
     if header_version > 0:
@@ -113,7 +113,7 @@ def encode_request(
 
 
 def encode_response(api: Api, version: int, value: Any, *, correlation_id: int) -> bytes:
-    """A whole frame with its length. Raises WireError when the version cannot say it."""
+    """A whole frame with its length. Raises WireError when the version cannot represent it."""
     parts = [_LENGTH.pack(correlation_id)]
     if response_header_version(api, version) > 0:
         parts.append(_NO_TAGS)

@@ -1,4 +1,4 @@
-"""What happens in the recording of the front page, and what is said about it."""
+"""The script of the front page's recording, with its captions."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Command(NamedTuple):
 
 
 class Caption(NamedTuple):
-    """From `at_us` on the page says the text `hero.<id>`."""
+    """From `at_us` on the page shows the text `hero.<id>`."""
 
     at_us: int
     id: str

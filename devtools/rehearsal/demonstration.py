@@ -27,7 +27,7 @@ TOPIC, PARTITION = "ledger", "ledger-0"
 ANSWER_S = 60.0
 US = 1_000_000
 SHOWN_US = 5 * US
-"""So long a caption is shown, unless the next one comes before."""
+"""Time for which a caption is shown, unless the next one starts earlier."""
 TONE_US, TONE_HZ, LOUDNESS = US // 10, 800, 40
 PIECE_US, OVERLAP_US, LEAD_IN_US = 60 * US, 2 * US, US // 10
 SLICE_BYTES = 250_000

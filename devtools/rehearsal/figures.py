@@ -52,7 +52,7 @@ class Figures:
         crowd: from the first of those who join within five seconds to the last whose page shows the class;
             `crowd_frames` is the most that one of them got until then.
         leader: from the server's stamp of a frame of the lab that leads to its page.
-        late: how late the event loop of the participants comes: so much of the other delays may be theirs.
+        late: lag of the participants' own event loop, which may be part of the other delays.
         first_lab: from starting the class to the first learner in a lab with its brokers.
         labs: from the first learner who joins after that to the last who has a lab.
         paused: from pausing all labs to the last that played.

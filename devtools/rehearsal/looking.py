@@ -1,4 +1,4 @@
-"""Staff who look at the analytics of the class while it goes on, as the page does, and what that costs and shows."""
+"""Staff who open the analytics during the class, as the page does: what it costs and shows."""
 
 import asyncio
 import contextlib

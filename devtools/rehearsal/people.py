@@ -69,7 +69,7 @@ class Participant:
         self.sections: dict[str, Any] = {}
         self.ready = asyncio.Event()
         self.p = ""
-        """The number of the participant, once the server has said it."""
+        """The number of the participant, once the server has sent it."""
         self.frames = 0
         self._ids = itertools.count(1)
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -254,7 +254,7 @@ class Learner(Participant):
         super().__init__(*given)
         self._lesson: dict[str, Any] = {}
         self.mode = ""
-        """Of the time of the learner's lab, as its page was told last."""
+        """Of the time of the learner's lab, as last reported to its page."""
         self._taken = ""
 
     async def work(self, chance: random.Random, pause_s: float, plays: bool, *, learns: bool = False) -> None:

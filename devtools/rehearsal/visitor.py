@@ -40,7 +40,7 @@ class Visitor:
         return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path)))
 
     async def post(self, page: str, path: str, **form: str) -> Page:
-        """Sends a form that stands on a page. Raises Refused, also for a page without a form."""
+        """Sends a form of a page. Raises Refused, also for a page without a form."""
         data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": await self.token(page)}).encode()
         return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data))
 

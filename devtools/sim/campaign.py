@@ -31,7 +31,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Tally:
-    """What all results together say."""
+    """A summary of all results."""
 
     def __init__(self) -> None:
         self.schedules = 0

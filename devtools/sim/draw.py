@@ -1,6 +1,6 @@
 """Draws a schedule from a seed: a cluster, its topics and clients, actions of administrators, and faults.
 
-The hand that draws knows what it has typed, not how the cluster took it. Lines may come too early or be refused, as
+The generator knows the lines that it has drawn, not how the cluster reacted. Lines may come too early or be refused, as
 those of people are.
 """
 
@@ -111,7 +111,7 @@ class _Drawing:
         return options[self.stream.below(len(options))]
 
     def some(self, options: Sequence[T], count: int) -> list[T]:
-        """So many different ones, in any order."""
+        """`count` different options, in any order."""
         left = list(options)
         return [left.pop(self.stream.below(len(left))) for _ in range(min(count, len(left)))]
 

@@ -40,7 +40,7 @@ _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 
 class ExpectedFailures:
-    """Receives all events in order, and says which failures they explain.
+    """Receives all events in order, and determines which failures they explain.
 
     Attributes:
         alarms: how often each (invariant, what explains it in short or nothing) was raised.

@@ -1,4 +1,4 @@
-"""The folded view must say what the live cluster says of itself."""
+"""Compares the folded view with the state of the live cluster."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Plays a schedule with all invariants on, takes all faults back, and says what was wrong if anything was."""
+"""Plays a schedule with all invariants on, removes all faults, and reports what was wrong."""
 
 import traceback
 from collections.abc import Iterator
@@ -178,7 +178,7 @@ class _Game:
     def _missing(self) -> Iterator[tuple[str, str, str]]:
         for partition, detail in differing_logs(self.run.view, self.disk):
             yield "logs differ", partition, detail
-        # who sends to a deleted topic makes a new one of the same name
+        # a producer that sends to a deleted topic recreates it
         owed = [
             each for each in self.expected.acknowledged if f"/brokers/topics/{each.topic}" not in self.expected.deleted
         ]

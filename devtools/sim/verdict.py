@@ -1,4 +1,4 @@
-"""What is said of a schedule that was played."""
+"""The verdict on a schedule that was played."""
 
 import msgspec
 

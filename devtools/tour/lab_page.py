@@ -93,7 +93,7 @@ class LabPage:
         return locator.first
 
     def refused(self, *, because: str) -> str:
-        """Waits for a message of refusal with this text, closes it, and returns all it said."""
+        """Waits for a refusal with this text, closes it, and returns its whole text."""
         message = self.sees(
             self.page.locator(".messages .message.bad", has_text=because), f"a message with {because!r}"
         )
@@ -263,7 +263,7 @@ class LabPage:
 
 
 def newest_event(page: Page) -> int:
-    """The last event of the branch, as its recording says: the page may still be on its way there."""
+    """The last event of the branch according to its recording: the page may not have reached it yet."""
     address = urlsplit(page.url)
     run, branch = address.path.split("/")[2:4]
     index = page.request.get(f"{address.scheme}://{address.netloc}/api/runs/{run}/{branch}/index.json")

@@ -21,7 +21,7 @@ LOOK_S = 0.05
 
 
 class NoLab(Exception):
-    """The lab did not start. The message ends with what it said."""
+    """The lab did not start. The message ends with its output."""
 
 
 def running_lab(data: Path) -> LabFile | None:
@@ -34,7 +34,7 @@ def running_lab(data: Path) -> LabFile | None:
 
 
 def answers(port: int) -> bool:
-    """Whether a lab says anything on this port of loopback."""
+    """Whether a lab responds on this port of loopback."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=ANSWER_S):
             return True
@@ -43,7 +43,7 @@ def answers(port: int) -> bool:
 
 
 class LabProcess:
-    """`manage.py lab` in a process of its own, its data in `data`, what it says in `data`/lab.log."""
+    """`manage.py lab` in a separate process, its data in `data`, its output in `data`/lab.log."""
 
     def __init__(self, data: Path) -> None:
         self.data = data

@@ -34,7 +34,7 @@ _LOOK = """() => {
 
 
 class ShownNode(NamedTuple):
-    """A card of the picture: up, starting, frozen or down, and what it says below its title."""
+    """A card of the picture: up, starting, frozen or down, and the text below its title."""
 
     state: str
     lines: str

@@ -130,7 +130,7 @@ class Tour:
         self._contexts.clear()
 
     def pictures(self, name: str, page: Page, prepare: Callable[[Page], None] = lambda page: None) -> None:
-        """Takes the page in each language, theme and width; `prepare` opens what the address does not say."""
+        """Takes the page in each language, theme and width; `prepare` opens what is not part of the address."""
         self._shots.take(name, page, prepare)
 
     def _prepare(self, context: BrowserContext) -> BrowserContext:

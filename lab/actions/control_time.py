@@ -50,7 +50,7 @@ async def control_time(lab: Lab, frame: Time) -> Done:
 
 
 def _stop(condition: str, view: View) -> Stop:
-    """Raises Refusal for a text that is no condition."""
+    """Raises Refusal for an invalid condition."""
     if len(condition) > MAX_CONDITION_LENGTH:
         raise Refusal("refusal.invalid_pause", condition=f"{condition[:40]}…", forms=forms())
     try:

@@ -21,7 +21,9 @@ from lab.texts.refusal import Refusal
 
 _FACTS = "handout.json"
 _ATTEMPTS = 3
-"""To save a running engine: an earlier instant may be being saved, and files may change otherwise than by appends."""
+"""Attempts to save a running engine: an earlier instant may be being saved, or files may be changed by more than
+appends.
+"""
 
 
 class _Facts(msgspec.Struct):

@@ -26,7 +26,7 @@ from lab.selectors import OWNER_SOURCE
 from lab.texts.refusal import Refusal
 
 AFTER_LAST_US = 1_000_000
-"""Simulated time that a seed which is opened as a run goes on after its last line."""
+"""Simulated time for which a seed that is opened as a run continues after its last line."""
 
 
 async def submit_entry(user: User, challenge: Challenge, form: Mapping[str, str]) -> ChallengeEntry:

@@ -28,7 +28,7 @@ _NUMBERS = {
     "brokers": ("refusal.missing_brokers", "refusal.invalid_brokers"),
     "seed": ("refusal.missing_seed", "refusal.invalid_seed"),
 }
-"""Field of the form: what is said where it is empty, and where it has no number in its range."""
+"""Field of the form: the refusals for an empty value and for one that is not a number in its range."""
 
 
 async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:

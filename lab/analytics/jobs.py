@@ -37,12 +37,12 @@ SCRATCH = "spark-scratch-"
 """How folders for temporary files of the worker begin."""
 
 CANCEL_TIMEOUT_S = 10.0
-"""A job that still runs so long after it was cancelled is ended with the worker."""
+"""A job that still runs this long after it was cancelled is ended together with the worker."""
 
 Phase = Literal["queued", "running", "done", "failed", "cancelled"]
 Priority = Literal["page", "watch", "build"]
 PRIORITIES: tuple[Priority, ...] = ("page", "watch", "build")
-"""Who waits for a job: somebody at a page, a page that looks again and again, nobody. Those before go first."""
+"""Why a job was requested, by descending priority: a waiting page, a page that polls, a build in the background."""
 
 
 @dataclass

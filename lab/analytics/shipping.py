@@ -23,9 +23,9 @@ PACKAGES = ("broker_core", "lab")
 NEEDED = ("pyarrow", "pandas", "msgspec", "google_crc32c", "cramjam")
 """Modules that tasks import, and that executors must have."""
 PROBES = 32
-"""So many tasks ask, so that each of a handful of executors gets some."""
+"""Number of tasks that check, so that each of a few executors runs some."""
 SEEN = 20
-"""So many files are looked for on executors."""
+"""Maximum number of files that are looked for on executors."""
 _INSTALLED_AS = {"google_crc32c": "google-crc32c"}
 _DATA = (".json", ".toml")
 _ALWAYS = (1980, 1, 1, 0, 0, 0)

@@ -41,7 +41,7 @@ class Worker:
         self._spark: Spark | None = None
         self._live: LiveClasses | None = None
         self._cancelled: set[str] = set()
-        """Jobs that nobody wants any more."""
+        """Jobs that have been cancelled."""
         self._doing = ""
 
     def cancel(self, job: str) -> None:

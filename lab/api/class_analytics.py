@@ -42,7 +42,7 @@ from lab.preferences import preferences_of
 from lab.rights import may
 
 WAIT_S = 2.0
-"""After so long a page of a class that goes on asks again, where there is nothing to do yet."""
+"""Interval at which a page of a running class asks again while there is nothing to do."""
 _US_PER_S = 1_000_000
 _GONE = (Presence.ERASED, Presence.MERGED)
 

@@ -49,7 +49,7 @@ from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
 _NAMED = 50
-"""So many characters of a class's title are in the name of a run."""
+"""Maximum number of characters of a class's title in the name of a run."""
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
@@ -316,7 +316,7 @@ async def lab_titles(classroom: Class) -> list[str]:
 
 
 def _with_charts(user: User, labs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The labs, each with whether the user may have the charts of its run, which may be gone."""
+    """The labs, each with whether the user may see the charts of its run, which may have been deleted."""
     runs = {run.slug: run for run in Run.objects.filter(slug__in={lab["address"].partition("/")[0] for lab in labs})}
 
     def may_chart(address: str) -> bool:

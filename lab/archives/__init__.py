@@ -5,7 +5,7 @@
     branches/<branch>/inputs-0/<offset>.log
     branches/<branch>/identity.json, vocabulary.jsonl, .../leader-epoch-checkpoint
 
-Nothing that can be derived is in it: views, time lines and disks are made anew from the logs, and no pickle is carried.
-`pack.py` writes a file, `unpack.py` reads one that nobody trusts; what every carried zip has in common is in `zips.py`.
-See docs/RECORDINGS.md.
+Derived data is not in it: views, time lines and disks are rebuilt from the logs, and no pickle is exported. `pack.py`
+writes a file, `unpack.py` reads an untrusted one; what every carried zip has in common is in `zips.py`. See
+docs/RECORDINGS.md.
 """

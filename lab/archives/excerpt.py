@@ -29,7 +29,7 @@ class Segment(NamedTuple):
 
 
 class Excerpt:
-    """The events `first_seq` to `last_seq` of a recording; they never change, whatever the lab goes on to do."""
+    """The events `first_seq` to `last_seq` of a recording; they never change, whatever happens in the lab later."""
 
     def __init__(
         self,

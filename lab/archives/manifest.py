@@ -1,4 +1,4 @@
-"""What a carried run says of itself, and which files may be in it."""
+"""The description of an exported run, and which files may be in it."""
 
 import hashlib
 import re

@@ -27,7 +27,7 @@ class RunFacts(NamedTuple):
 
 
 def pack_run(run: RunFacts, branches: Sequence[tuple[Recording, CarriedBranch]], target: IO[bytes]) -> Manifest:
-    """Writes the run as it is now; labs go on meanwhile. `CarriedBranch.last_seq` is filled in here.
+    """Writes the run as it is now; labs continue meanwhile. `CarriedBranch.last_seq` is filled in here.
 
     Raises Refusal: the beginning of a recording was not kept, or there is more than an import would take.
     """

@@ -1,7 +1,7 @@
-"""Reads a run that somebody has carried here. Nothing in it is trusted, and nothing of it is executed.
+"""Reads an imported run. Nothing in it is trusted, and nothing of it is executed.
 
-A file is refused as a whole, with a sentence, before anything of it reaches the lab's runs: as `zips.py` says, and for
-a log that would have to be repaired, and events that this version does not know.
+A file is refused as a whole, with a message, before anything of it reaches the lab's runs: as described in `zips.py`,
+and for a log that would have to be repaired, and events that this version does not know.
 """
 
 import shutil

@@ -92,7 +92,7 @@ class _Limited:
 
 
 class Contents(NamedTuple):
-    """What a zip may carry: the `kind` and newest `version` of its manifest, names of files, and what is said of a zip
+    """What a zip may carry: the `kind` and newest `version` of its manifest, names of files, and the refusals of a zip
     without such a manifest.
     """
 
@@ -174,5 +174,5 @@ def unpack(archive: zipfile.ZipFile, name: str, declared: CarriedFile, target: P
 
 
 def invalid(id: str, **values: Value) -> Refusal:
-    """What is said of a file that is not taken."""
+    """The refusal of an invalid file."""
     return Refusal(id, HTTPStatus.BAD_REQUEST, field="file", **values)

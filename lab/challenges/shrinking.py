@@ -115,8 +115,9 @@ SHRINKABLE: dict[str, Callable[[_Again], bool]] = {
     "verdict.output_more": _repeats_output,
 }
 """The failures whose property a script shows when it is played again. Not among them are those that compare what the
-script does with a bar (latency, number of requests, seconds), and attacks that did no harm: a shorter script of these
-says nothing."""
+script does with a bar (latency, number of requests, seconds), and attacks that failed: a shorter script of these shows
+nothing.
+"""
 
 
 def shrunk(outcome: Outcome) -> tuple[str, ...]:

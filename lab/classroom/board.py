@@ -19,8 +19,8 @@ from lab.classroom.views import PARTS, Words, section
 
 KEPT_EVENTS = 5_000
 MAX_UNSEEN = 1_000
-"""So many events that a page may not see pass before it is told how far the class is: else it would fall out of what is
-kept.
+"""Number of events invisible to a page after which it is notified of the class's position: otherwise it would fall out
+of what is kept.
 """
 
 

@@ -27,10 +27,12 @@ from lab.protocol.frames import encode
 from lab.texts.refusal import Refusal
 
 PUBLIC_PACE_S = 0.05
-"""Everybody but staff is told of events so often at most: of the first at once, of what follows in one frame."""
+"""Minimum interval between frames of events to participants other than staff: the first event is sent at once, those
+that follow in one frame.
+"""
 TICK_S = 1.0
 VIEW_KEPT_S = 0.2
-"""The view of who leads is written so often at most."""
+"""Minimum interval at which the presenter's view is written."""
 
 T = TypeVar("T")
 
@@ -228,7 +230,7 @@ class Room:
         self._send("point", encode(shown | {"down": frame.down}), but=p)
 
     def caption(self, language: str, from_us: int, to_us: int, text: str) -> None:
-        """What is said, for every page."""
+        """A caption, for every page."""
         frame = Caption(self.now_us(), language, from_us, to_us, text)
         self._send(f"caption/{language}", encode(frame), but="")
 

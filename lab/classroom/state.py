@@ -13,7 +13,7 @@ Consent = Literal["number", "nickname", "not_recorded"]
 
 STAFF: frozenset[str] = frozenset({"instructor", "co-instructor"})
 STAGE_REFUSALS = 2
-"""So often a learner may refuse the stage; then they are not asked again."""
+"""Number of times that a learner may decline the stage before they are not asked again."""
 
 
 class Instant(msgspec.Struct):

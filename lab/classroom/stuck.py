@@ -23,7 +23,7 @@ KNOWN_AFTER = 5
 STRUGGLES_AT, LATE_AT = 1.5, 3.0
 MIN_IDLE_US = 120 * US
 KEPT_US = 30 * US
-"""So long a state is kept after its condition."""
+"""How long a state is kept after its condition has ended."""
 FEW_REFUSED, FEW_RESETS = 3, 2
 MAX_TICK_US = 5 * US
 """A longer time between two looks is one in which nothing ran."""
@@ -141,7 +141,7 @@ class StuckWatch:
 
 
 def _trouble(state: State, person: Person) -> tuple[str, int] | None:
-    """What went wrong since the last progress: refused commands, all hints taken, resets, or a step that was lost."""
+    """What went wrong since the last progress: refused commands, all hints opened, resets, or a step that was lost."""
     if person.refused >= FEW_REFUSED:
         return "refused", person.refused
     step = person.step

@@ -9,7 +9,7 @@ from lab.classroom.events.room import CameBack, WentAway
 from lab.classroom.state import Instant, Person, Poll, State, Vote
 
 FEW = 5
-"""Of fewer anonymous votes the split would say who voted what: only their number is told."""
+"""With fewer anonymous votes the split could reveal voters: only their number is shown."""
 _SIGNS = {"done": "✓", "hinted": "h", "lost": "↺"}
 NOT_YET, NOW = "", "·"
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
 
 SMALL_CLASS = 60
-"""With up to so many learners all tiles count as on the screen."""
+"""With at most this many learners all tiles count as on the screen."""
 OTHERS_EVERY = 10
 NO_ROW = b"null"
 
@@ -32,7 +32,7 @@ class WallRows(Generic[P]):
 
     def due(self, changed: Mapping[str, bytes], pages: Collection[P]) -> Iterator[tuple[P, dict[str, bytes]]]:
         """What each page gets of this picture, of which these rows are others than before; NO_ROW for a learner who is
-        gone. A page that is new gets all.
+        gone. A new page gets all.
         """
         self._rows |= changed
         for p in [p for p, row in self._rows.items() if row == NO_ROW]:

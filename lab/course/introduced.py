@@ -10,7 +10,7 @@ from lab.exercises.solution import sections_of
 OF_THE_LAB = "The lab"
 """The table of the glossary with the lab's own words, most of which are words of everyday language too."""
 ON_THE_PAGE = frozenset(("pause", "play", "step", "predict", "answer", "fact"))
-"""Lines of solutions that stand for what a learner does on the page."""
+"""Lines of solutions for what a learner does on the page."""
 _CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 _EMPHASIS = re.compile(r"\*+([^*]+)\*+")
 
@@ -19,7 +19,7 @@ def unintroduced(order: Sequence[str], known: Mapping[str, Exercise], terms: Map
     """What is used too early, where `order` is that of the course.
 
     A lesson introduces the terms that it lists, which its page explains, those that its brief emphasises, and the
-    commands that its texts show. Before it come the lessons that stand before it and those that it requires.
+    commands that its texts show. Earlier lessons are those before it in the course and those that it requires.
     """
     explained: dict[str, set[str]] = {}
     shown: dict[str, set[str]] = {}

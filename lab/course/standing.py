@@ -12,7 +12,7 @@ State = Literal["new", "started", "done"]
 
 
 class Standing(NamedTuple):
-    """`dots`: one for each prediction; `done` of `steps` in the attempt that stands for the lesson."""
+    """`dots`: one for each prediction; `done` of `steps` in the attempt that counts for the lesson."""
 
     state: State
     is_due: bool

@@ -1,6 +1,6 @@
-"""The backend. SQLite has one writer at a time, and who finds it busy looks again after a pause: among many threads one
-may find it busy each time, until it gives up ("database is locked"). So transactions of this process wait for each
-other in line; other processes are waited for as SQLite does.
+"""The backend. SQLite has one writer at a time, and a thread that finds it busy tries again after a pause: among many
+threads one may find it busy each time, until it gives up ("database is locked"). So transactions of this process wait
+for each other in line; other processes are waited for as SQLite does.
 """
 
 import threading
@@ -11,7 +11,7 @@ from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
 PATIENCE_S = 60.0
-"""A transaction takes milliseconds: who waits longer waits for one that does not end."""
+"""A transaction takes milliseconds: a thread that waits longer waits for one that does not end."""
 
 
 class Turns:
@@ -85,7 +85,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._end_turn(is_closed=True)
 
     def _end_turn(self, *, is_closed: bool = False) -> None:
-        """Unless the transaction goes on, such as after a COMMIT that failed."""
+        """Unless the transaction continues, such as after a COMMIT that failed."""
         connection: Any = self.connection
         if self._has_turn and (is_closed or connection is None or not connection.in_transaction):
             self._has_turn = False

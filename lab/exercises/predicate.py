@@ -7,7 +7,7 @@ A predicate is a function. Its docstring says when it is met, its keywords are t
         ...
         return answer("goal.brokers_up", count >= at_least, n=count, wanted=at_least)
 
-`goal.brokers_up.met` and `goal.brokers_up.unmet` stand in the catalogues `goal.json` of both languages. In
+`goal.brokers_up.met` and `goal.brokers_up.unmet` are in the catalogues `goal.json` of both languages. In
 `exercise.toml` a goal is a table whose `is` names the predicate and whose other keys are the arguments:
 
     { is = "brokers_up", at_least = 3 }
@@ -33,7 +33,7 @@ P = ParamSpec("P")
 
 
 class GoalState(NamedTuple):
-    """`says`: what was found when the goal is met, or what is missing."""
+    """`says`: the values found when the goal is met, or what is missing."""
 
     met: bool
     says: Text

@@ -60,8 +60,8 @@ class Progress(msgspec.Struct):
 
 class State(msgspec.Struct):
     """A lesson. `steps` by id; `transfer`: the place of the choice taken; `chain`: the first and the last event that
-    the debrief explains, 0 for none; `via`: what its chain goes on at, for each of them; `found`: the last such event;
-    `seed`: of the run; `pace`: the last step, from 1, that the class may be at, 0 for all.
+    the debrief explains, 0 for none; `via`: the event at which its chain continues, for each of them; `found`: the last
+    such event; `seed`: of the run; `pace`: the last step, from 1, that the class may be at, 0 for all.
     """
 
     steps: dict[str, Progress]

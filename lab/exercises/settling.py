@@ -25,7 +25,7 @@ from lab.exercises.tally import Tally
 
 class Question(NamedTuple):
     """`when`: the condition at which it is read; empty: the first of `holds` to come true is the answer. `within_s`:
-    simulated seconds after which it is read at the latest; 0 is no limit. `holds`: of each choice its condition, empty
+    simulated seconds after which it is read at the latest; 0: no limit. `holds`: of each choice its condition, empty
     for what came true if no other did. `asks`: the quantity of a number. `step`: of a prediction.
     """
 

@@ -174,7 +174,7 @@ class LearnerState:
             self._wrong(at_ms, event.lesson, event.misconception, 0.0)
 
     def _step_skipped(self, at_ms: int, event: StepSkipped) -> None:
-        # Neither right nor wrong: it says nothing about the learner's knowledge.
+        # Neither right nor wrong: no evidence of the learner's knowledge.
         self._lesson(at_ms, event).steps.setdefault(event.step, StepSummary(event.step)).skipped = True
 
     def _hint(self, at_ms: int, event: HintShown) -> None:

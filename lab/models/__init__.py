@@ -1,4 +1,4 @@
-"""What the database knows: whose runs and classes there are. What happened in them is in their logs, not here."""
+"""The database: runs and classes with their owners. What happened in them is in their logs, not here."""
 
 from lab.models.classes import (
     MAX_NICKNAME_LENGTH,

@@ -1,4 +1,6 @@
-"""Classes: who takes part, how one gets in, and the texts that can be erased. What happened is in the class's log."""
+"""Classes: their participants, how they are admitted, and the texts that can be erased. Events are in the class's
+log.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -80,7 +82,7 @@ class Participant(models.Model):
     """A person in a class. `number` is what the logs know: `p7`. A guest's `user` is a row without a name or password
     that exists for this participation alone; it is None when the person was erased.
 
-    `skeleton` is the nickname reduced to what is told apart by eye, unique in the class. `key_hash` is that of the
+    `skeleton` is the nickname reduced to visually distinct characters, unique in the class. `key_hash` is that of the
     return key. `epoch` is in every cookie of the participant: another epoch makes those of before void. `claims` is the
     participant that a person who is waiting says to be; of a merged one, the one that they became.
     """
@@ -119,7 +121,7 @@ class Participant(models.Model):
 
     @property
     def source(self) -> str:
-        """Who this is in logs."""
+        """The participant's id in logs."""
         return source_name(self.number)
 
     @property

@@ -1,6 +1,6 @@
 """The frames between server and page: JSON text, typed here and nowhere else.
 
-A frame's `k` says what it is. Events travel as `[seq, at_us, node, cause_seq, [kind, field, ...], patch]`.
+A frame's `k` is its kind. Events travel as `[seq, at_us, node, cause_seq, [kind, field, ...], patch]`.
 """
 
 from collections.abc import Iterable
@@ -145,8 +145,8 @@ class Watchers(msgspec.Struct, tag_field="k", tag="watchers"):
 
 
 class Waking(msgspec.Struct, tag_field="k", tag="waking"):
-    """The engine of a lab of a class is to be built, after those of so many labs `before` it; 0: it is built now; null:
-    it is there, or could not be built.
+    """The engine of a lab of a class is to be built after those of `before` other labs; 0: it is being built; null: it
+    is there, or could not be built.
     """
 
     before: int | None

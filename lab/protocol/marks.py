@@ -35,7 +35,9 @@ _RANKS = {kind: rank for rank, kind in enumerate(MARKED_KINDS)}
 
 
 class Mark(msgspec.Struct, array_like=True):
-    """A marked event. `values`: what its sentence names, by field, so that the page can say it in any language."""
+    """A marked event. `values`: the values of its sentence, by field, so that the page can render it in any
+    language.
+    """
 
     seq: int
     at_us: int
@@ -60,7 +62,7 @@ def mark_of(seq: int, at_us: int, event: Event) -> Mark | None:
 
 @cache
 def _named(kind: str) -> tuple[str, ...]:
-    """The fields that the sentence of a kind names, and what an old alarm says in Chinese."""
+    """The fields that the sentence of a kind names, and the Chinese text of an old alarm."""
     named = (name for language in LANGUAGES for name in PLACE.findall(catalogue(language)[f"event.{kind}"]))
     fields = KINDS[kind].__struct_fields__
     return tuple(dict.fromkeys(field for name in named for field in (name, f"{name}_zh") if field in fields))

@@ -1,7 +1,7 @@
 """Where the history of a recording begins, if what was before is not kept: the view at that instant.
 
-The view cannot be derived again, since its events are gone: it is continued from, whichever version of the fold it is
-from.
+The view cannot be derived again, since its events were deleted: it is continued from, whichever version of the fold it
+is from.
 """
 
 from pathlib import Path

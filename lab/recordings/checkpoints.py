@@ -1,8 +1,8 @@
 """Engine checkpoints of a branch: from where a fork, or a core that wakes, executes again.
 
 Each is three files in `recording/checkpoints/`, named after the last event that it includes: `.engine` is what the
-engine made of itself, `.zookeeper` the tree that it works on, and `.json` says with which files of the brokers and by
-which version of the core. A checkpoint of another version is passed over.
+engine made of itself, `.zookeeper` the tree that it works on, and `.json` names the files of the brokers and the version
+of the core. A checkpoint of another version is ignored.
 
 While an engine runs, a copy of the process saves it (`save_aside`): the engine continues after some milliseconds,
 however large it is.
@@ -108,7 +108,7 @@ class Checkpoints:
         def copy_files() -> DiskImage | None:
             facts = self._facts(last_seq) if last_seq else None
             past = Past(disk.sizes(), facts.disk if facts else None, rewritten)
-            # A file that is gone was deleted meanwhile.
+            # A missing file was deleted meanwhile.
             with suppress(FileNotFoundError):
                 return capture(self._folder.cluster, self._folder.archive, past)
             return None

@@ -1,4 +1,4 @@
-"""Are events that were made again those that were recorded? Whole segments are compared by their digests."""
+"""Compares reproduced events with the recorded ones. Whole segments are compared by their digests."""
 
 from broker_core.texts import Text, text
 from lab.recordings.recording import Recording

@@ -12,7 +12,7 @@ from lab.recordings.disk.past_files import PastFiles
 from lab.recordings.recording import Recording
 
 COMPARED_RECORDS = 256
-"""So many at the end of each log."""
+"""Number of records at the end of each log."""
 MAX_TEXT_LENGTH = 32
 _DIGEST_BYTES = 6
 

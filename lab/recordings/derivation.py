@@ -41,8 +41,8 @@ class Derivation:
         self.timeline.keyframes.append_encoded(seq, view)
 
     def spread_keyframes(self) -> None:
-        """Has a keyframe before each segment, or, where views are large, before fewer of them: whoever seeks folds
-        nothing. For a recording that nothing is added to.
+        """Has a keyframe before each segment, or, where views are large, before fewer of them: a seek folds nothing.
+        For a recording that nothing is added to.
         """
         self.timeline.keyframes.replace(self._spread())
 

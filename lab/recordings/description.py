@@ -1,4 +1,4 @@
-"""What a recording says of itself: which branch of which run it is, and what the fields of its events are called.
+"""The description of a recording: its run and branch, and the names of the fields of its events.
 
 `recording/identity.json` holds an `Identity`; `recording/vocabulary.jsonl` a line for each vocabulary that events were
 written with, from the first event that was. Tables over many recordings are made from both: neither needs the database,
@@ -35,7 +35,7 @@ class Readable(Protocol):
     def read_bytes(self) -> bytes: ...
 
 
-#: kind -> its fields in the order of the array, each with its type as `type_name` says it
+#: kind -> its fields in the order of the array, each with its type as returned by `type_name`
 Kinds = dict[str, list[tuple[str, str]]]
 
 
@@ -85,7 +85,7 @@ class IdentityError(ValueError):
 
 
 def read_identity(recording: Readable) -> Identity | None:
-    """What a recording says of itself; None for one that was begun without. Raises IdentityError for a damaged one."""
+    """The description of a recording; None for one without. Raises IdentityError for a damaged one."""
     try:
         return msgspec.json.decode((recording / IDENTITY).read_bytes(), type=Identity)
     except FileNotFoundError:
@@ -114,13 +114,13 @@ def vocabularies_of(recording: Readable) -> list[RecordedVocabulary]:
         try:
             found.append(msgspec.json.decode(line, type=RecordedVocabulary))
         except msgspec.MsgspecError:
-            # A line that a crash cut off: what it said is written again when the recording is opened.
+            # A line that a crash cut off is written again when the recording is opened.
             continue
     return found
 
 
 def note_vocabulary(recording: Path, next_seq: int) -> None:
-    """States that events from `next_seq` on are of the present vocabulary, unless the last line says so already."""
+    """Records that events from `next_seq` on are of the current vocabulary, unless the last line already does."""
     known = vocabularies_of(recording)
     if known and known[-1].hash == CORE.hash:
         return

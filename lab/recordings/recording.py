@@ -20,11 +20,11 @@ from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
 
 FLUSH_EVENTS = 512
 FLUSH_BYTES = 1024 * 1024
-"""A batch of events ends at whichever comes first, or when who drives time says so."""
+"""A batch of events ends at whichever comes first, or when the driver of time requests it."""
 HANDED_EVENTS = 4 * FLUSH_EVENTS
-"""Waking the writer costs as much as 50 events: it is woken for so many, or when who drives time says so."""
+"""Waking the writer costs as much as 50 events: it is woken for this many, or when the driver of time requests it."""
 MAX_PENDING_EVENTS = 16 * FLUSH_EVENTS
-"""Of more than these whoever makes them waits until they are written."""
+"""With more than these the thread that makes them waits until they are written."""
 _writer = ThreadPoolExecutor(1, thread_name_prefix="recordings")
 """Frames, compresses and writes events: half of that needs no interpreter, and the engine continues meanwhile."""
 
@@ -41,7 +41,7 @@ class Recording:
     """Whether anything is written."""
     made_to = 0
     """How far events had been made, and published, when a write failed; 0 if none has. Those that are not written are
-    made again up to here: what clients were told must not be undone.
+    reproduced up to here: what was acknowledged to clients must not be undone.
     """
 
     def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
@@ -72,7 +72,7 @@ class Recording:
 
     def reopen(self) -> None:
         """Opens the files again, as after a crash: a write has failed, and part of it may be in them. Events that were
-        not written are left to be made again from the inputs. Raises what the constructor does.
+        not written are reproduced from the inputs. Raises what the constructor does.
         """
         with self._lock, self._inputs_lock:
             self.made_to = max(self.made_to, self.last_seq)
@@ -233,7 +233,7 @@ class Recording:
         return [event.record for event in self.stored(first_seq, last_seq)]
 
     def segments(self) -> list[SegmentFacts]:
-        """What the time line knows of each 1,000 events; the last segment may hold fewer."""
+        """The entries of the time line, one for each 1,000 events; the last segment may hold fewer."""
         with self._lock:
             self.flush()
             return self._derivation.segments()
@@ -270,7 +270,7 @@ class Recording:
             return self.logs.last_seq
 
     def keep_last_view(self) -> None:
-        """Keeps the view after the last event, so that whoever opens the recording or a copy of it folds nothing."""
+        """Stores the view after the last event, so that opening the recording or a copy of it folds nothing."""
         with self._lock:
             self.flush()
             if self._derivation.timeline.keyframes.last_seq < self.last_seq:

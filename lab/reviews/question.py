@@ -54,7 +54,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The misconceptions that its wrong choices stand for."""
+        """The misconceptions behind its wrong choices."""
         return tuple(sorted({choice.misconception for choice in self.choices if choice.misconception}))
 
 

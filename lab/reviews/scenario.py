@@ -100,7 +100,7 @@ class Scenario:
                 yield at_us, event
 
     def step_to(self, kind: type[Event], count: int = 1, limit: int = 5000) -> None:
-        """Steps until so many more events of a kind were stated, or for `limit` events."""
+        """Steps until `count` more events of a kind were emitted, or for `limit` events."""
         for _ in range(limit):
             self.run.step_event()
             count -= sum(isinstance(event, kind) for _, event in self._take())

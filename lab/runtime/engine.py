@@ -64,9 +64,9 @@ def wake(
     """Rebuilds the engine of a recording, positioned after its last event and its last input.
 
     What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
-    recorded; then the tree moves to the real one. Events lost in a crash are made again. A run of which nothing is
+    recorded; then the tree moves to the real one. Events lost in a crash are reproduced. A run of which nothing is
     recorded moves after its first job, whose operations need not wait for the server one by one; with `joins_later` any
-    run moves when its owner says so.
+    run moves when its owner requests it.
 
     `keep_s`: as for `begin_recording`. Raises Refusal if this version of the core diverges from the recording.
     """

@@ -24,7 +24,7 @@ from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
 
 SEARCHED_EVENTS = 20_000
-"""So far back a message is looked for: nothing that is still shown is older."""
+"""How many events back a message is looked for: nothing that is still shown is older."""
 _CHUNK = 1_000
 SHOWN_BYTES = 64 * 1024
 

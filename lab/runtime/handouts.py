@@ -95,7 +95,7 @@ def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     for name in (KEYFRAMES, TIMELINE, RECOVERY_POINT_CHECKPOINT):
         with suppress(FileNotFoundError):
             shutil.copyfile(handout.recording / name, target.recording / name)
-    # Who changes these writes another file in their place.
+    # These are never modified in place: a change replaces the file.
     for name in (SUMMARY, VOCABULARY):
         with suppress(FileNotFoundError):
             link(handout.recording / name, target.recording / name)

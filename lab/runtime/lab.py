@@ -45,7 +45,7 @@ SPACE_S = 1.0
 REST_S = 0.25
 """Interval between polls of external ZooKeeper changes while the simulation is paused."""
 SLOW_REST_S = 1.0
-"""The same where no page of its own shows the lab."""
+"""The same while no page of its owner shows the lab."""
 MAX_WAITING_JOBS = 256
 """More than this are not accepted from pages."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
@@ -151,7 +151,7 @@ class Lab:
 
     @property
     def watchers(self) -> set[Watcher]:
-        """All who watch."""
+        """All watchers."""
         return self.audience.watchers
 
     async def snapshot(self) -> Snapshot:
@@ -226,7 +226,7 @@ class Lab:
         """
         async with self._joins.turn():
             with contextlib.suppress(Refusal):
-                # All who watch are told why the engine ended.
+                # All watchers are notified of the failure.
                 await self.act(LiveRun.join_server)
 
     async def ask_for_ports(self) -> str:

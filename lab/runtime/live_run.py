@@ -24,7 +24,7 @@ from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
 
 FLUSH_S = 0.25
 FLUSH_US = 1_000_000
-"""Of simulated time that plays fast while clients are connected: less than what is made again for them after a crash,
+"""Of simulated time that plays fast while clients are connected: less than what is reproduced for them after a crash,
 `lab.runtime.engine.UNWRITTEN_US`.
 """
 POLL_OUTSIDE_S = 0.1

@@ -5,7 +5,7 @@ least 700 ms and time in which nothing moves is reduced to at most 400 ms.
 
 While playing, a run with a page may become slower than its rate: what a busy machine could not simulate is dropped, and
 `reached_rate` shows it. A cluster for applications follows the wall instead (`follows_wall`): nothing is dropped, and
-`behind_s` says how much it has to catch up on.
+`behind_s` is how much it has to catch up on.
 """
 
 import time
@@ -17,9 +17,9 @@ from broker_core.texts import Text
 Mode = Literal["pause", "play", "event_paced"]
 
 TICK_S = 0.033
-"""Between two looks at the clock while playing: 30 frames a second on the wire."""
+"""Interval of slices while playing: 30 frames a second on the wire."""
 SLOW_TICK_S = 0.08
-"""The same for a run that no page of its own shows: whoever follows it gets ten frames a second."""
+"""The same for a run without a page of its owner: followers get ten frames a second."""
 MIN_PAUSE_S = 0.002
 BUDGET_S = 0.012
 """The most processor time that one slice may take: clients and pages are served between slices."""
@@ -188,8 +188,8 @@ class Pacer:
             self._measure(core, now_s)
 
     def finish_instant(self, core: Core) -> None:
-        """Runs what is due at the instant at which the engine stands, within the budget of a slice. One request may set
-        off thousands of events at one instant, such as the creation of many topics where messages take no time: others'
+        """Runs what is due at the engine's current instant, within the budget of a slice. One request may set off
+        thousands of events at one instant, such as the creation of many topics where messages take no time: others'
         requests are served in between.
         """
         now_us = core.now_us
@@ -207,7 +207,7 @@ class Pacer:
         return 0.0 if due_us is None else self._event_paced_rate(core, due_us)
 
     def horizon_us(self, core: Core) -> int:
-        """The instant before which nothing can happen that pages do not know, unless a user acts."""
+        """The instant before which nothing unknown to pages can happen, unless a user acts."""
         if self.mode == "pause":
             return core.now_us
         horizon_us = core.now_us + int(self.current_rate(core) * EXTRAPOLATION_S * 1e6)

@@ -22,7 +22,7 @@ from lab.texts.refusal import Refusal
 CHUNK_BYTES = 64 * 1024
 """What is read at once, the size of a usual buffer."""
 MAX_BYTES = 8 * 1024 * 1024
-"""A fetch reads no more of a file: fetch.max.bytes is 50 MiB, but the measurement shall be short."""
+"""Maximum bytes of a fetch: fetch.max.bytes is 50 MiB, but the measurement should be short."""
 COPIES = {"read": 2, "sendfile": 0}
 """By the processor: from the page cache into the buffer and from there into the socket, or none."""
 _TOTAL_BYTES = 16 * 1024 * 1024

@@ -14,7 +14,7 @@ PAIR_BY = "seed"
 SIDES = ("A", "B")
 _COLOURS = {"A": "--leader", "B": "--fetch"}
 _ROOM = 0.34
-"""So much of the room of a side is taken by the dots of its runs."""
+"""Share of the width of a side that the dots of its runs take."""
 POINTS = 200
 """Of a distribution of latencies, as many as one run has."""
 

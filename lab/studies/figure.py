@@ -10,7 +10,7 @@ from lab.studies.summary import Found, PointFound, Spread, series_of
 
 HEIGHT = 320
 _SPREAD = 0.5
-"""So much of the room of a value of the axis is taken by the points of its series."""
+"""Share of the width of a value of the axis that the points of its series take."""
 _STATISTICS = ("median", "low", "high", "p05", "p25", "p75", "p95", "mean")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BATCH_S = 4.0
-"""So long a batch of cells should take: what is finished is kept, and cancelling waits, by batches."""
+"""Intended duration of a batch of cells: results are stored, and cancellation takes effect, by batches."""
 MAX_BATCH = 2_000
 
 

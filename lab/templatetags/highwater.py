@@ -229,7 +229,7 @@ def other_language(language: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def dots_label(context: template.Context, dots: list[str]) -> str:
-    """What the dots of a lesson's predictions say."""
+    """The label of the dots of a lesson's predictions."""
     counts = {name: dots.count(name) for name in ("right", "wrong")}
     return translate(_preferences(context).language, "course.dots", n=len(dots), **counts)
 

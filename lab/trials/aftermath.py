@@ -64,7 +64,7 @@ def repair_commands(view: View) -> Iterator[str]:
 
 
 def missing_brokers(view: View) -> list[int]:
-    """Brokers that are up and have a replica that is not in sync, or that they know nothing of."""
+    """Brokers that are up and have a replica that is not in sync, or that is unknown to them."""
     missing = set()
     for name, partition in view["partitions"].items():
         for broker_id in partition["replicas"]:
@@ -106,7 +106,7 @@ def complaints(view: View) -> list[str]:
 
 
 def _is_moving(assignment: str) -> bool:
-    """Whether the data of a topic's znode says that a partition of it is being moved."""
+    """Whether a partition is being reassigned according to the topic's znode."""
     said = json.loads(assignment)
     return any(any(said.get(key, {}).values()) for key in ("adding_replicas", "removing_replicas"))
 

@@ -64,7 +64,7 @@ async def projector(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 async def watch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The presenter's lab, or the page of the class if nobody leads. Raises Refusal (404) for other classes."""
+    """The presenter's lab, or the page of the class if no participant leads. Raises Refusal (404) for other classes."""
     classroom, _ = await _class_and_role(request, slug)
     live = await live_classes().of(classroom)
     lead = await live.room.read(lambda state: state.lead.lab if state.lead else "")

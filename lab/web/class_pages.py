@@ -326,7 +326,7 @@ async def _change_person(request: HttpRequest, user: User, classroom: Class, num
 
 
 async def _erase(chosen: Participant, by: Participant) -> None:
-    """A guest's runs are deleted as well, since nobody could access them any more."""
+    """A guest's runs are deleted as well, since they could no longer be accessed."""
     user = chosen.user
     if user is not None and chosen.is_guest:
         await end_exercises(host().labs(), user)
@@ -401,6 +401,6 @@ async def _door_page(
         "error": refusal.as_json(language) if refusal else None,
     }
     response = await page(request, "class/door.html", context, status=refusal.status if refusal else 200)
-    # Staff record the class with the microphone; nobody else's page may (lab/web/middleware.py).
+    # Only pages of staff may use the microphone, to record the class (lab/web/middleware.py).
     response.uses_microphone = True  # type: ignore[attr-defined]
     return response

@@ -298,7 +298,7 @@ class ClassSocket(HoldingSocket):
         self._answer(ClassDone(id, live.room.board.last_seq))
 
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
-        """The act, completed with what only the server knows."""
+        """The act, completed with values of the server."""
         if isinstance(act, ChooseHelp) and not act.kept:
             await self._undo_help()
         if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
@@ -371,7 +371,7 @@ class ClassSocket(HoldingSocket):
     async def _close(self, code: int, reason: Text) -> None:
         self._is_ended = True
         if hasattr(self, "outbox"):
-            # What was done is said to be done, even to a page that is closed for a flood.
+            # An executed act is acknowledged even to a page that is closed for a flood.
             for answer in self.outbox.take_answers():
                 await self.send(text_data=answer.decode())
         shown = render(reason, self._language).encode()[:MAX_REASON_BYTES]

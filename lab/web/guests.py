@@ -119,7 +119,7 @@ def _of_run(path: str, found: list[Participant]) -> Participant | None:
 
 
 class GuestMiddleware:
-    """`request.user` and `request.auser` are the guest if nobody has signed in. They are evaluated lazily."""
+    """`request.user` and `request.auser` are the guest unless an account has signed in. They are evaluated lazily."""
 
     sync_capable = True
     async_capable = True

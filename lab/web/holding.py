@@ -105,5 +105,5 @@ class HoldingSocket(AsyncWebsocketConsumer):
         task.add_done_callback(self._tasks.discard)
 
     async def _recheck(self) -> None:
-        """Checks the right again; closes the socket if it is gone."""
+        """Checks the right again; closes the socket if it has ended."""
         raise NotImplementedError

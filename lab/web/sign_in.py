@@ -1,4 +1,4 @@
-"""Signing in with the token of the printed address, as notebooks do: whoever can read the terminal owns the lab.
+"""Signing in with the token of the printed address, as notebooks do: a person who can read the terminal owns the lab.
 
 A lab that serves a room over plain HTTP accepts the token only from this machine: on the network it could be read.
 """

@@ -1,4 +1,4 @@
-"""Third-party browser files in static/vendor: what the lock says of them, and whether it is true.
+"""Third-party browser files in static/vendor: their lock, and whether it matches them.
 
 The lock is written by tools/vendor.mjs. A lab serves these files itself; nothing is fetched from elsewhere.
 """

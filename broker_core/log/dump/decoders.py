@@ -120,7 +120,7 @@ def metadata_parser(where: str) -> Parser:
 
 
 def parse_group_record(record: DumpedRecord) -> tuple[Text | None, Text | None]:
-    """A record of __consumer_offsets as JSON; for one that cannot be parsed the key says so."""
+    """A record of __consumer_offsets as JSON; for one that cannot be parsed the key contains a note."""
     if record.key is None:
         raise Thrown(
             "java.lang.RuntimeException",

@@ -46,7 +46,7 @@ class TranscriptCommand(NamedTuple):
 class Transcript(NamedTuple):
     """A file: the brokers, of which the first one starts first and becomes the controller, their configuration on top
     of `CLUSTER_DEFAULTS`, that of single brokers on top of that, the commands, and what the run is made from: the era
-    and the seed, None where the file does not say.
+    and the seed, None if the file does not name one.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Consumer groups, producers and transactions: who owns what, what waits where, and what is held back."""
+"""Consumer groups, producers and transactions: partition owners, waiting requests, and records that are held back."""
 
 import re
 

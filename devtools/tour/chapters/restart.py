@@ -4,7 +4,7 @@ from devtools.tour.lab_page import LabPage
 from devtools.tour.tour import Tour
 
 TITLE = "restart"
-#: What a browser says of attempts to connect to a lab that does not run (refused) or was killed meanwhile (reset).
+#: Errors of a browser that connects to a lab that does not run (refused) or was killed meanwhile (reset).
 NOBODY_ANSWERED = "ERR_CONNECTION_RE"
 
 

@@ -1,4 +1,4 @@
-"""The list of exercises, and those on storage as their solutions say, typed into the console of the page."""
+"""The list of exercises, and the solutions of those on storage, typed into the console of the page."""
 
 import re
 

@@ -16,7 +16,7 @@ RECORDS_LESSON = "records_lesson"
 
 
 def is_lesson(classroom: Class) -> bool:
-    """Whether a class records a lesson; then nobody can join."""
+    """Whether a class records a lesson, which cannot be joined."""
     return bool(classroom.settings.get(RECORDS_LESSON))
 
 
@@ -40,8 +40,8 @@ def open_door(classroom: Class, now: datetime, *, stays: bool = False) -> None:
 
 
 def close_door(classroom: Class) -> None:
-    """Closes the door: nobody can join by code or link any more, and the code becomes invalid. Participants stay, and
-    come back without a code.
+    """Closes the door: joining by code or link is no longer possible, and the code becomes invalid. Participants stay,
+    and come back without a code.
     """
     classroom.code, classroom.door_is_open, classroom.door_until = None, False, None
     classroom.save(update_fields=["code", "door_is_open", "door_until"])

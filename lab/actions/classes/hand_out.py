@@ -17,7 +17,9 @@ _taking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
 
 async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
-    """Stores the current instant of the leading lab. Raises Refusal if nobody leads, or there are too many handouts."""
+    """Stores the current instant of the leading lab. Raises Refusal if no participant leads, or there are too many
+    handouts.
+    """
     lead, given = await live.room.read(lambda state: (state.lead.lab if state.lead else "", len(state.handouts)))
     if not lead:
         raise Refusal("class_act.nobody_leads", 409)

@@ -1,4 +1,4 @@
-"""Coming in: with a name, and back again: by key, by pass, or because staff say so."""
+"""Joining with a name, and coming back: by key, by pass, or as confirmed by staff."""
 
 import secrets
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from lab.texts.refusal import Refusal
 PASS_MINUTES = 5
 MAX_PARTICIPANTS = 1_000
 MAX_WAITING = 200
-"""Of one class: who waits costs a row, and staff could not look through more."""
+"""Maximum per class: each waiting participant has a row in the database, and staff could not review more."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def admit_all(classroom: Class, by: Participant) -> int:
 
 def accept_claim(waiting: Participant, by: Participant, now: datetime) -> Participant:
     """Accepts the claimed identity of a waiting person: they get that participant's place and lab. Earlier cookies and
-    sockets become invalid. Raises Refusal if nobody is claimed, or the staff member may not decide about them.
+    sockets become invalid. Raises Refusal if no participant is claimed, or the staff member may not decide about them.
     """
     with transaction.atomic():
         waiting.refresh_from_db()

@@ -23,9 +23,9 @@ STAGE = "recording"
 IMPORTED = {STAGE: "imported"}
 """The settings of a class that was imported."""
 MAX_KEPT = 8
-"""So many recordings are kept in memory."""
+"""Maximum number of recordings in memory."""
 _READ_EVENTS = 2_000
-"""So many events of a live class are read at once: its acts wait as long."""
+"""Number of events of a live class that are read at once: its acts wait meanwhile."""
 
 T = TypeVar("T")
 

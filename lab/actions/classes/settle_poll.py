@@ -33,7 +33,7 @@ from lab.texts.refusal import Refusal
 logger = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""So often it is looked whether the lab is still followed: it may have been closed and opened again."""
+"""Interval of checks whether the lab is still observed: it may have been closed and reopened."""
 MAX_TEXT_LENGTH = 500
 MAX_CHOICE_LENGTH = 200
 _OBSERVERS = -1_000_000_000

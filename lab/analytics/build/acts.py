@@ -26,7 +26,7 @@ ROWS = pa.schema(
     }
 )  # fmt: skip
 LEFT_OUT = frozenset({"seen", "map"})
-"""Families of class events that stay in recordings alone: where somebody pointed and looked, where labs stood."""
+"""Families of class events that are only in recordings: pointers, views and positions of labs."""
 _PARTICIPANT = re.compile(r"p\d+\Z")
 _PEOPLE = ("p", "by", "voter")
 _FAMILIES = {kind: CLASS.family_of(kind_class) for kind, kind_class in CLASS.kinds.items()}

@@ -33,7 +33,7 @@ def branch_id(run: str, branch: str) -> str:
 
 
 def recordings_at(place: str) -> list[Found]:
-    """The recordings below a folder of runs, or an address in an object store, with what they say of themselves.
+    """The recordings below a folder of runs, or an address in an object store, with their descriptions.
 
     Raises PlaceError for an object store that cannot be used.
     """
@@ -52,7 +52,7 @@ def recordings_at(place: str) -> list[Found]:
 
 def _found(recording: Folder, run: str, branch: str) -> Found:
     folder = recording / EVENTS_FOLDER
-    # What is wrong with an identity is told when the recording is read.
+    # A damaged identity is reported when the recording is read.
     with contextlib.suppress(IdentityError):
         said = read_identity(recording)
         if said is not None:
@@ -67,7 +67,7 @@ def _found(recording: Folder, run: str, branch: str) -> Found:
 
 
 def _head_of(folder: Folder) -> "_Config":
-    """What a cluster was made from, as far as its recording says."""
+    """The configuration of a cluster, as far as its recording contains it."""
     segments = inside(folder, "*.log")
     if segments:
         with segments[0].open("rb") as stream, contextlib.suppress(msgspec.MsgspecError, RecordFault):
@@ -78,7 +78,7 @@ def _head_of(folder: Folder) -> "_Config":
 
 
 def is_kept(folder: Folder, days: int) -> bool:
-    """Whether a log was last written within so many days; of one that is not there nothing is known. 0: no limit."""
+    """Whether a log was last written within `days` days, or does not exist. 0: no limit."""
     segments = inside(folder, "*.log")
     if not days or not segments:
         return True

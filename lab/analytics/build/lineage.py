@@ -39,7 +39,7 @@ def lineage(branch: str, ledger: Mapping[str, BranchEntry]) -> list[Part]:
 def by_identity(
     entries: Iterable[BranchEntry], before: Mapping[str, BranchEntry], ends: Callable[[BranchEntry], int]
 ) -> dict[str, BranchEntry]:
-    """The entries with `parent` and `own_from_seq` as their recordings' identities say, by branch.
+    """The entries with `parent` and `own_from_seq` from their recordings' identities, by branch.
 
     If several recordings have the same identity, the first owns the events, and the others what they had in addition
     when they were first seen. If their common origin is missing, the first of them owns the shared past.

@@ -31,7 +31,7 @@ OF_ANSWERS = ("gold.misconceptions", "gold.mistake_groups", "gold.calibration")
 OF_CLASS = ("gold.stuck_points",)
 """Made of what the class itself noted."""
 AT_ONCE = 2
-"""So many tables are made at a time."""
+"""Number of tables that are made at a time."""
 LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
 _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")

@@ -8,7 +8,7 @@ from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.tables import Table
 
 GROUP_EVENTS = 4_000_000
-"""So many events are made into tables at a time."""
+"""Maximum number of events that are made into tables at a time."""
 GROUP_BRANCHES = 1_000
 
 
@@ -49,7 +49,7 @@ def dirty_branches(
         tables: the requested ones with their needs.
         codes: the digests of their code.
         only: branches; all by default.
-        anew: branches that are made again completely.
+        anew: branches that are rebuilt completely.
         is_full: makes everything again.
     """
     branches = set(ledger) if only is None else set(only) & set(ledger)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_TRIES = 5
 AT_ONCE = 2
-"""So many tables of a small build are made at a time: planning one leaves a core free."""
+"""Number of tables of a small build that are made at a time: planning one leaves a core free."""
 BRONZE_FORMAT = "2"
 """Changes with how events are stored: then all recordings are read again."""
 
@@ -82,7 +82,7 @@ def build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted) -
     Raises:
         CheckError: a rule with severity `stop` is violated in all units.
         ConflictError: other builds always published first.
-        CancelledError: `wanted.is_cancelled` said so.
+        CancelledError: `wanted.is_cancelled` returned true.
         OSError: the files cannot be written. What was published before is kept.
     """
     return until_published(store, lambda outcome: _build(session, store, wanted, outcome))

@@ -92,11 +92,11 @@ def news(
         own_from_seq: events up to this one belong to the parent: their batches are verified but not returned, and
             damage in them is reported for the parent.
 
-    Raises FileNotFoundError if the log is gone.
+    Raises FileNotFoundError if the log does not exist any more.
     """
     found = News(last_seq=last_seq)
     marks = _marks(known, damage)
-    # A file with another name is no segment.
+    # A file with another name is not a segment.
     paths = [path for path in inside(folder, "*.log") if path.stem.isdecimal() and path.is_file()]
     if not paths:
         raise FileNotFoundError(f"there is no log in {folder}")
@@ -147,7 +147,7 @@ def read(
 def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
     """Offset, timestamp and value of each record of whole batches; or the row of what cannot be read from an offset on.
 
-    A checksum that holds says that the bytes are those that were written, not that they are records of their batch.
+    A matching checksum shows that the bytes are those that were written, not that they are records of their batch.
     """
     for position, header in iterate_batches(data):
         expected = header.base_offset

@@ -58,7 +58,7 @@ class UnreadableError(ValueError):
 
 
 _PRIVATE = {"NodeAdded": "settings", "GroupMemberAdded": "client_host", "RecordsConsumed": "records"}
-"""Fields that lead to people or hold what records say: a client's settings state its address."""
+"""Fields that identify people or hold the contents of records: a client's settings include its address."""
 NARROW = frozenset({
     "acks", "broker", "broker_id", "command", "controller", "controller_epoch", "coordinator_epoch", "count",
     "exit_code", "first_sequence", "from_isr", "generation_id", "handled", "in_hand", "isr", "last_producer_epoch",

@@ -1,4 +1,4 @@
-"""The vocabularies of recordings as tables need them: where a field lies in events that another version wrote.
+"""The vocabularies of recordings as tables need them: the position of a field in events that another version wrote.
 
 The kinds of each vocabulary are kept once, beside the tables: `_vocabularies/<hash>.json.zst`.
 """

@@ -39,7 +39,7 @@ def bands(rows: Rows, end_us: int, words: Words) -> list[dict[str, Any]]:
 
 
 def _down(rows: Rows) -> Iterator[tuple[str, str, Row]]:
-    """A broker is down from its stop until it has started again; the start of a run is no fault."""
+    """A broker is down from its stop until it has started again; the start of a run is not a fault."""
     of_broker: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if row["fault"] in ("stopped", "starting"):

@@ -78,7 +78,7 @@ class Step(NamedTuple):
     at_us: int
     value: int
     seq: int | None = None
-    """The event that changed it; None where a line only goes on."""
+    """The event that changed it; None where a line only continues."""
 
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:

@@ -12,7 +12,7 @@ from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, PLOT, Figure, Row, Ro
 
 CELL = 22
 MAX_LEARNERS = 60
-"""So many rows of a heat map can be looked at; the table has all of them."""
+"""Maximum number of rows of a heat map; the table has all of them."""
 _HOVER_WIDTH = 44
 _LABEL_WIDTH, _LABEL_LINES = 26, 3
 _LABEL_LINE = 14

@@ -13,7 +13,7 @@ Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Sequence[Row]
 
 SERIES_SHOWN = 8
-"""So many lines can be told apart."""
+"""Maximum number of lines that can be distinguished."""
 COLOURS = ("--leader", "--fetch", "--produce", "--group", "--control", "--isr", "--hw", "--zk")
 BAR = 20
 PARTITION_HEIGHT = 150

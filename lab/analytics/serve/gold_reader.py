@@ -22,7 +22,7 @@ TRIES = 3
 """Vacuum may delete a build while it is read. A newer one is there then."""
 ROLES = "gold.role_spans"
 MADE = "gold.run_summary"
-"""A table that has a row for every branch: it says up to which event the tables are made."""
+"""A table that has a row for every branch, with the event up to which the tables are made."""
 
 
 class Shown(NamedTuple):

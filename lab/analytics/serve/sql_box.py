@@ -33,7 +33,7 @@ MAX_BYTES = 8 << 20
 """Of an answer."""
 MAX_QUERY = 20_000
 AT_ONCE = 2
-"""So many questions are answered at a time; the others wait for their turn."""
+"""Number of queries that are answered at a time; the others wait for their turn."""
 
 _CHILD = Path(__file__).with_name("sql_child.py")
 _ASIDE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'", re.DOTALL)

@@ -35,7 +35,7 @@ _CONFIG: dict[str, Any] = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "enable_external_file_cache": False,
-    # A name that is no table would be looked up among the variables of this module.
+    # A name that is not a table would be looked up among the variables of this module.
     "python_enable_replacements": False,
 }
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)

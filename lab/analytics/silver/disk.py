@@ -71,7 +71,7 @@ def _of_segments(t: Tables) -> list[DataFrame]:
 
 
 def _removals(t: Tables) -> list[DataFrame]:
-    """`cuts` and `files` say how many bytes."""
+    """`cuts` and `files` contain the numbers of bytes."""
     folder = F.substring_index("folder", "/", -1)
     is_replica = ~folder.endswith("-delete")
     place = of_partition(F.when(is_replica, folder))

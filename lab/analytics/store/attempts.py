@@ -12,7 +12,7 @@ from lab.analytics.store.chunks import packed, unpacked
 
 _FOLDER = "_attempts"
 STALE_S = 3_600.0
-"""An attempt on another machine that has not been heard of for so long is dead."""
+"""An attempt on another machine without a sign of life for this long counts as dead."""
 
 
 class Attempt(msgspec.Struct, frozen=True):

@@ -99,7 +99,7 @@ class Build:
 
     def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
         """The files of a table that hold these units, or all; none if there is no such table. Their `units` are reduced
-        to the requested ones, so that `is_whole` tells whether rows have to be filtered.
+        to the requested ones, so that `is_whole` determines whether rows have to be filtered.
         """
         found = [file for file in self.entries(table) if file.path]
         if units is None:

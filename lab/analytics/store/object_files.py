@@ -1,4 +1,4 @@
-"""Tables in an object store. Whoever needs a file of them on this machine gets a copy for as long as the process runs:
+"""Tables in an object store. A file of them that is needed on this machine is copied for as long as the process runs:
 files never change.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 SPOOL = "highwater-tables-"
-"""How the folder for copies begins, which lies where temporary files do."""
+"""Prefix of the folder for copies, among the temporary files."""
 
 
 class ObjectFiles:
@@ -78,7 +78,7 @@ class ObjectFiles:
         if copy is not None and copy.exists():
             yield ds.dataset(str(copy), format="parquet")
             return
-        # Rows are read within the context, so that what fails then is said in the same way.
+        # Rows are read within the context, so that failures are reported in the same way.
         with told(self.address):
             path = f"{self._address.bucket}/{self._address.at(name)}"
             yield ds.dataset(path, format="parquet", filesystem=filesystem())

@@ -1,7 +1,8 @@
 """Object stores that speak S3: where one is, and how it is reached. Executors import this.
 
-An address is `s3://bucket/folder`. Everything else is said by the environment, as to other programs: AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and AWS_ENDPOINT_URL for a store that is not Amazon's.
+An address is `s3://bucket/folder`. Everything else is configured by the environment, as for other programs:
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and AWS_ENDPOINT_URL for a store that is not
+Amazon's.
 """
 
 import os
@@ -115,7 +116,7 @@ def client(address: Address) -> "S3Store":
 @contextmanager
 def told(place: str) -> Iterator[None]:
     """The errors of an object store, whichever of its two clients has met them: what is not there is a
-    FileNotFoundError, what is there already a FileExistsError, and all else is said in three sentences.
+    FileNotFoundError, what is there already a FileExistsError, and all other failures are Refusals.
     """
     try:
         yield

@@ -35,8 +35,8 @@ of those: arrays, anything else: variant). A field hides a head column of its na
 was added. A kind that never occurred gives an empty frame.
 
 **Per event or per branch.** A table `per_event=True` declares `seq` and `at_us`, is made of the events that are new,
-row by row (no window, no join with earlier events), and is appended to. Any other table is made anew from the whole
-past of the branch: then events and per-event tables contain those of its ancestors up to the fork, under its own
+row by row (no window, no join with earlier events), and is appended to. Any other table is rebuilt from the whole past
+of the branch: then events and per-event tables contain those of its ancestors up to the fork, under its own
 `branch_no`.
 
 `t.branches` has a row for each branch that is built: `branch_no, run, branch, parent, parent_seq, last_seq, last_at_us,

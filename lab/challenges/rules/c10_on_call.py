@@ -13,7 +13,7 @@ from lab.trials.watchers import Promises
 BROKERS = (1, 2, 3)
 CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "4000"}
 GONE_PERCENT = 30
-"""In so many wrecks of a hundred the last member of the ISR never starts again."""
+"""Percentage of scenarios in which the last member of the ISR never starts again."""
 TOPIC = "votes"
 ONLINE_US = 15_000_000
 

@@ -15,7 +15,7 @@ SPAN_MS = 20_000
 RATE = 12
 FSYNC = "8ms"
 MARKED_EVERY = 10
-"""Every so many seeds two brokers lose their power at once: only a forced flush survives that."""
+"""In one seed of this many, two brokers lose power at once: only a forced flush survives that."""
 HEAL_US = 72_000_000
 QUIET_MS = 9_000
 """After the end of a fault, until the latency counts again."""

@@ -45,7 +45,7 @@ class At(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Admit(Op, tag="admit"):
-    """An empty `p` means everyone who waits."""
+    """An empty `p` means every waiting participant."""
 
     p: AnyPerson = ""
 
@@ -349,7 +349,7 @@ class MarkNow(Op, tag="mark"):
 
 
 DoorAct: TypeAlias = Admit | Rename | Kick | LetBack | GiveRole | OpenDoor | CloseDoor | Leave | EndClass
-"""Acts that change the database first: the class is told as by `facts`."""
+"""Acts that change the database first: the class is notified as by `facts`."""
 
 AnyAct: TypeAlias = (
     TakeLead

@@ -15,7 +15,7 @@ MAX_PIECE_US = 90_000_000
 SLICE_US = 2_000_000
 """Of a page; see static/lab/core/sound/recorder.js."""
 MARGIN_US = 200_000
-"""So much around a passage off the record is left out, too: when a recorder began is known to 140 ms."""
+"""Margin around a passage off the record that is left out, too: the start of a recorder is known to within 140 ms."""
 
 #: from one instant of class time to another
 Passage: TypeAlias = tuple[int, int]

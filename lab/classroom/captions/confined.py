@@ -8,7 +8,7 @@ import resource
 import sys
 
 NICENESS = 10
-"""A class that goes on comes first."""
+"""A running class has priority."""
 CANNOT_START = 127
 
 

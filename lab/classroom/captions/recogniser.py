@@ -29,11 +29,11 @@ MAX_OUTPUT_BYTES = 256 * 1024
 """Of one piece, which lasts about a minute."""
 MAX_FILE_BYTES = 256 * 1024 * 1024
 SECONDS_EACH_SECOND = 10
-"""So long it may work at a second of sound."""
+"""Seconds that it may spend on a second of sound."""
 MIN_LIMIT_S = 60.0
 """And no shorter at a piece: models are loaded first."""
 MAX_COMPLAINT = 300
-"""Characters of what it wrote to its standard error that are told."""
+"""Maximum number of characters of its standard error that are reported."""
 _READ_BYTES = 64 * 1024
 _END_S = 5.0
 """How long the pipes of a killed process may stay open."""
@@ -41,8 +41,8 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
 async def recognise(command: Sequence[str], audio: Path, language: str, length_us: int) -> list[Cue]:
-    """What is said in an audio file. Raises Refusal: the command cannot be started, fails, takes too long, prints too
-    much, or prints no WebVTT of this file.
+    """The captions of the speech in an audio file. Raises Refusal: the command cannot be started, fails, takes too
+    long, prints too much, or prints no WebVTT of this file.
     """
     name, limit_s = Path(command[0]).name, max(MIN_LIMIT_S, SECONDS_EACH_SECOND * length_us / 1_000_000)
     limits = (str(round(limit_s) * (os.cpu_count() or 1)), str(MAX_FILE_BYTES))

@@ -27,7 +27,7 @@ from lab.texts.refusal import Refusal
 
 CAPTIONS = "captions"
 MIN_CUE_US = 500_000
-"""A caption that is written while a class goes on is shown no shorter."""
+"""Minimum duration of a caption that is written during a class."""
 _MS = 1_000
 ENDLESS_US = 10**15
 """Longer than any class."""

@@ -35,7 +35,7 @@ class Decider(NamedTuple):
 
 
 DECIDERS: dict[type[Op | Fact], Decider] = {}
-"""By the kind of act: who may do it, and what follows."""
+"""By the kind of act: the roles that may do it, and its effects."""
 
 D = TypeVar("D", bound=Callable[[State, Any, Any, int], list[Event]])
 

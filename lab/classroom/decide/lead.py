@@ -9,7 +9,7 @@ from lab.classroom.state import STAGE_REFUSALS, Person, State
 from lab.texts.refusal import Refusal
 
 LEAD_KEPT_US = 15 * US
-"""So long who leads may be without a socket; then other staff may take the lead."""
+"""How long the presenter may be without a socket before other staff may take the lead."""
 STAGE_ANSWER_US = 30 * US
 
 

@@ -59,7 +59,8 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 @decides(ops.GiveState, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    # What the server has stored arrives as a fact; the act reaches this point without a lab only if nobody leads.
+    # What the server has stored arrives as a fact; the act reaches this point without a lab only if no participant
+    # leads.
     raise Refusal("class_act.nobody_leads", 409)
 
 

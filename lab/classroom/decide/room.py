@@ -12,7 +12,7 @@ from lab.texts.refusal import Refusal
 
 MAX_PEOPLE = 2_000
 SAME_DOOR_US = 2_000_000
-"""The database knows the door's end by the wall clock: so little is no difference."""
+"""The database stores the door's end by the wall clock: a smaller difference is ignored."""
 
 
 @states(facts.OpenClass)

@@ -1,4 +1,4 @@
-"""The vocabulary of a class, and who may see which kind."""
+"""The vocabulary of a class, and the audience of each kind."""
 
 from collections.abc import Callable
 from typing import Literal, TypeAlias, TypeVar
@@ -7,9 +7,9 @@ from broker_core.events import Event, Vocabulary
 
 CLASS: Vocabulary[str] = Vocabulary("Highwater class events", str)
 ROOM = "room"
-"""`who` of what nobody did: a deadline, a goal of a lab that holds."""
+"""`who` of an event without an actor: a deadline, or a goal that is met in a lab."""
 
-#: `all`; `staff`; `self`: staff, and those whom the event names in `p` or as `who`; `tape`: nobody while the class is
+#: `all`; `staff`; `self`: staff, and those whom the event names in `p` or as `who`; `tape`: no page while the class is
 #: live
 Sees: TypeAlias = Literal["all", "staff", "self", "tape"]
 ClassEnvelope: TypeAlias = tuple[int, int, str, str, Event]

@@ -10,7 +10,7 @@ class PollMade(Event):
     if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll do not contain the
     voter.
 
-    How a lab settles it: at `when`, a condition, or after `within_s` simulated seconds; 0 is no limit. `holds`: of each
+    How a lab settles it: at `when`, a condition, or after `within_s` simulated seconds; 0: no limit. `holds`: of each
     choice the condition under which it came true, empty for the choice that is right if no other came true. `asks`: the
     quantity that a number is compared with.
     """

@@ -2,11 +2,11 @@
 
     manifest.json                     what is in it: `sealed.SealedManifest`
     class-0/<offset>.log              the events of the class, read by `kafka-dump-log.sh`
-    words.json, chapters.json         names and texts that the recording may tell; chapters
+    words.json, chapters.json         names and texts that the recording may contain; chapters
     labs/<run>/<branch>/recording/    the labs that were shown, as runs are carried
     audio/, captions/                 the voice, and what is said
 
-No engine is carried: taking over executes the recorded inputs anew.
+No engine is exported: taking over executes the recorded inputs again.
 """
 
 import re

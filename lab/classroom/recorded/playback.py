@@ -29,7 +29,7 @@ BUCKET_US = 1_000_000
 MAX_BUCKETS = 20_000
 """Of a longer class they are doubled."""
 QUIET_US = 2_000_000
-"""So long nothing must happen for a passage to be quiet."""
+"""Minimum duration without events of an idle passage."""
 _PRESENCE = Joined | CameBack | WentAway | Left | LabsSeen
 
 

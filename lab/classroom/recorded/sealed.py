@@ -1,7 +1,7 @@
 """A sealed class: its recording as files that do not change until it is sealed again.
 
 DATA/classes/<class>/sealed/class-0/         the events of the recording: a Kafka log, as the class's own
-DATA/classes/<class>/sealed/words.json       the names and texts that the recording may tell
+DATA/classes/<class>/sealed/words.json       the names and texts that the recording may contain
 DATA/classes/<class>/sealed/manifest.json    what there is, with the SHA-256 of each file
 DATA/classes/<class>/chapters.json           chapters, which staff may change later
 DATA/classes/<class>/labs/                   the labs that were shown

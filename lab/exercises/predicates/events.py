@@ -18,7 +18,7 @@ def happened(
     at_least: int = 1,
     since: Annotated[str, one_of("step", "lesson")] = "step",
 ) -> GoalState:
-    """Something has happened so often since the step, or the lesson, began. See `happenings.py` for `what`."""
+    """Something has happened `at_least` times since the step, or the lesson, began (`what`: `happenings.py`)."""
     if isinstance(what, Passed):
         since_us = moment.tally.step_us if since == "step" else moment.tally.began_us
         passed_ms = (moment.at_us - since_us) // 1000

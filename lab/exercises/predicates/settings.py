@@ -67,7 +67,7 @@ def cut(moment: Moment, *, a: Node, b: Node) -> GoalState:
 
 @predicate
 def differ(moment: Moment, *, a: Replica, b: Replica, at_least: int = 1) -> GoalState:
-    """Two replicas hold different batches at so many offsets that both have."""
+    """Two replicas hold different batches at `at_least` offsets that both have."""
     one, other = (moment.view["replicas"][replicas_of(moment.view, name)[0]]["tail"] for name in (a, b))
     count = sum(
         row[0] - int(base) + 1
@@ -95,7 +95,7 @@ def alarm(moment: Moment, *, invariant: str, explained: bool | None = None) -> G
 
 @predicate
 def lost(moment: Moment, *, partition: Partition, at_least: int = 1) -> GoalState:
-    """So many acknowledged records of a partition have been lost."""
+    """At least `at_least` acknowledged records of a partition have been lost."""
     count = sum(int(row["count"]) for row in moment.view["losses"].values() if row["partition"] == partition)
     return answer("goal.lost", count >= at_least, partition=partition, n=count, wanted=at_least)
 

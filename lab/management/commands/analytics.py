@@ -90,7 +90,7 @@ class Command(BaseCommand):
             said = "Cancelled. What was published before stays, and what was not is deleted; the same command goes on."
             raise CommandError(said, returncode=130) from None
         except Exception as error:
-            # Only a build writes, and what it says of its errors is for everybody.
+            # Only a build writes, and its errors are reported to all users.
             if options["verb"] != "build" and not isinstance(error, OSError):
                 raise
             place = options["tables_at"] or str(settings.TABLES)

@@ -190,7 +190,7 @@ def prepare_database() -> None:
 
 
 def check_vendored_files() -> None:
-    """Raises CommandError when a file of static/vendor is not what the lock says."""
+    """Raises CommandError when a file of static/vendor does not match the lock."""
     said = vendor.problems(vendor.folder())
     if said:
         raise CommandError("static/vendor does not match vendor.lock.json. Check it out again.\n  " + "\n  ".join(said))

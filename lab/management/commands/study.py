@@ -24,7 +24,7 @@ from lab.texts.refusal import Refusal
 
 
 class Command(BaseCommand):
-    """Ctrl-C leaves what is finished; the same command goes on from there."""
+    """Ctrl-C keeps finished results; the same command continues from there."""
 
     help = "Run a study: many simulated clusters that differ in a few settings, as tasks of Spark."
     requires_system_checks = ()

@@ -173,7 +173,7 @@ def deleted_logs(view: View, node: str) -> dict[str, list[ReplicaFile]]:
 
 
 def _named(folder: str, name: str, size: int) -> ReplicaFile:
-    """A file of which the view says name and size."""
+    """A file whose name and size are in the view."""
     stem, _, suffix = name.partition(".")
     kind = _TRANSIENT.get(suffix.partition(".")[0])
     if kind is None:

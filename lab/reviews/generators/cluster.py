@@ -71,7 +71,7 @@ def partitions_without_a_leader(rng: Random) -> Question:
 
 @review("010-where-replicas-land")
 def second_replica(rng: Random) -> Question:
-    """Where the second replica of a later partition lies, when the first partition is known."""
+    """The broker of the second replica of a later partition, when the first partition is known."""
     brokers, factor = rng.randint(3, 5), rng.randint(2, 3)
     count = rng.randint(brokers + 1, 2 * brokers)
     scenario = Scenario(rng, brokers)

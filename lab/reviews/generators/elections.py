@@ -53,7 +53,7 @@ def controller_epoch(rng: Random) -> Question:
 
 
 def _brokers(rng: Random, right: int, tags: dict[int, str]) -> tuple[tuple[Choice, ...], str]:
-    """Brokers 1 to 3 and nobody, as fixed choices."""
+    """Brokers 1 to 3 and no broker, as fixed choices."""
     rows: list[tuple[str, Text, str]] = [(str(broker), value(broker), tags.get(broker, "")) for broker in (1, 2, 3)]
     rows.append(("nobody", text("review_elect.nobody"), tags.get(_NOBODY, "")))
     return fixed("nobody" if right == _NOBODY else str(right), rows)

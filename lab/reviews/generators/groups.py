@@ -181,7 +181,7 @@ def counts_and_moves(rng: Random) -> Question:
 
 @review("035-an-assignor-of-your-own")
 def nobodys_partitions(rng: Random) -> Question:
-    """How many partitions nobody has under a plan of rules."""
+    """The number of partitions without an owner under a plan of rules."""
     partitions = rng.randint(4, 7)
     first, second = rng.randint(0, 1), rng.randint(0, 2)
     rules = [f"give T1-0..{first} to c1", f"give T1-{first + 1}..{first + 1 + second} to c2"]

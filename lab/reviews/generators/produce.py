@@ -14,7 +14,7 @@ review = chapter(2)
 
 @review("011-acks")
 def acknowledged_and_there(rng: Random) -> Question:
-    """Whether a record is at the next leader, and whether its producer was told, by acks and held followers."""
+    """Whether the next leader has a record, and whether it was acknowledged, by acks and held followers."""
     acks = rng.choice(("0", "1", "all"))
     held = rng.choice(((), (2,), (3,), (2, 3)))
     scenario = Scenario(rng)
@@ -89,7 +89,7 @@ def _size_alone(rng: Random) -> int:
 
 @review("013-too-large-for-whom")
 def who_refuses(rng: Random) -> Question:
-    """Who refuses a record first, by three limits."""
+    """Whether the client or the leader rejects a record, by three limits."""
     record_bytes = rng.randrange(100, 700, 50)
     request_bytes = record_bytes + rng.choice((-50, 30, 400, 400))
     message_bytes = record_bytes + rng.choice((-50, 30, 500))

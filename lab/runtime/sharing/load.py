@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 LATE_S = 0.05
 """The loop is late from this on."""
 LATE_FOR_S = 3.0
-"""So long it is late before the next step is taken."""
+"""How long it must be late before the next step is added."""
 CALM_FOR_S = 30.0
-"""So long it is in time before the last step is taken back."""
+"""How long it must be in time before the last step is removed."""
 
 TILES_SLOWER, POINTER_SLOWER, FOLLOWERS_SLOWER, LABS_SLEEP, RATE_LIMITED, WAKES_ONE, LOOKERS_SLOWEST, OBSERVERS_WAIT = (
     range(1, 9)
@@ -97,7 +97,7 @@ class Load:
 
     @property
     def sleeps_at_once(self) -> bool:
-        """Whether a class's lab ends its engine as soon as no page of its own shows it."""
+        """Whether a class's lab stops its engine as soon as no page of its owner shows it."""
         return self.step >= LABS_SLEEP
 
     @property

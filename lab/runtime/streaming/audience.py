@@ -6,7 +6,7 @@ from lab.runtime.sharing.load import load
 from lab.runtime.streaming.watcher import Watcher
 
 COUNT_S = 1.0
-"""How often the number of watchers is told, at most."""
+"""Minimum interval at which the number of watchers is sent."""
 
 
 class Audience:
@@ -36,7 +36,7 @@ class Audience:
         self._count_soon()
 
     def wakes(self, before: int | None) -> None:
-        """The engine waits for its turn to be built, after so many others; 0: it is built; None: no more."""
+        """The engine waits to be built after `before` others; 0: it is being built; None: it no longer waits."""
         if before != self._waking:
             self._waking = before
             for watcher in self.watchers:

@@ -106,7 +106,7 @@ class Watcher:
         return self._visitor.language
 
     def rights_changed(self, rights: frozenset[Right], names: Mapping[str, str]) -> None:
-        """The user may do or know more or less than before."""
+        """The rights of the user have changed."""
         self._visitor = replace(self._visitor, rights=rights, names=names)
         self._welcome_due = True
         self._wake.set()
@@ -129,7 +129,7 @@ class Watcher:
         self._wake.set()
 
     def waking_changed(self, before: int | None) -> None:
-        """The engine is to be built after so many others; see `Waking`."""
+        """The engine is to be built after `before` others; see `Waking`."""
         self._waking = Waking(before)
         self._wake.set()
 

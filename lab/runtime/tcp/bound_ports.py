@@ -13,7 +13,7 @@ from lab.texts.refusal import Refusal
 
 HOST = "127.0.0.1"
 LASTING_PORTS = range(24_000, 29_000)
-"""The range of ports that a branch shall get again. Those from 32,768 (Linux) or 49,152 on are given to outgoing
+"""The range of ports that are reserved for branches. Those from 32,768 (Linux) or 49,152 on are given to outgoing
 connections by the system: such a port would be taken by the time it is wanted again.
 """
 PAGE_PORTS = range(29_500, 32_700)

@@ -30,7 +30,7 @@ CLOSE_TIMEOUT_S = 10.0
 RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
 REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
 
-# What kazoo would log is said once, in the sentence of an error.
+# What kazoo would log is reported once, in the message of an error.
 QUIET = logging.getLogger("highwater.kazoo")
 QUIET.setLevel(logging.CRITICAL + 1)
 

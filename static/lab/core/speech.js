@@ -1,12 +1,12 @@
-// What screen readers are told: one sentence after the other, so that none is lost because another took its place at once.
-// A page has one polite and one assertive region; whoever has something to say hands it to the one queue.
+// Announcements for screen readers: one sentence after the other, so that none is lost because another replaced it at once.
+// A page has one polite and one assertive region; all announcements go through the one queue.
 
-/** A sentence stays in its region for so long, ms: a screen reader has noticed it by then. */
+/** How long a sentence stays in its region, ms: a screen reader has noticed it by then. */
 const SHOWN_MS = 400;
 
 /**
  * @typedef {{ every_ms?: number, gather?: (sentences: string[]) => string }} Manner
- *   `every_ms`: between two sentences of the topic at least; of those that wait the newest is said, or, with `gather`, one
+ *   `every_ms`: between two sentences of the topic at least; of those that wait the newest is announced, or, with `gather`, one
  *   sentence that it makes of all of them
  * @typedef {{ sentences: string[], manner: Manner }} Waiting
  * @typedef {{ polite: (text: string) => void, assertive: (text: string) => void, now?: () => number,
@@ -17,9 +17,9 @@ export class Speech {
   #regions;
   #now;
   #later;
-  /** By topic, in the order in which they are said. @type {Map<string, Waiting>} */
+  /** By topic, in the order in which they are announced. @type {Map<string, Waiting>} */
   #waiting = new Map();
-  /** When each topic was last heard. @type {Map<string, number>} */
+  /** When each topic was last announced. @type {Map<string, number>} */
   #heard = new Map();
   #free_ms = -Infinity;
   #timed = false;
@@ -43,12 +43,12 @@ export class Speech {
     this.#next();
   }
 
-  /** Says it now, whatever else is being said: what a person must know at once. @param {string} sentence */
+  /** Announces it now, interrupting anything else. @param {string} sentence */
   interrupt(sentence) {
     this.#regions.assertive(sentence);
   }
 
-  /** Nothing of a topic is to be said any more. @param {string} topic */
+  /** Drops the waiting sentences of a topic. @param {string} topic */
   forget(topic) {
     this.#waiting.delete(topic);
   }

@@ -1,4 +1,4 @@
-// Places in the picture, said so that they mean the same on every page: a thing and a place within its box, each 0 to 1; in the
+// Places in the picture, in coordinates that mean the same on every page: a thing and a place within its box, each 0 to 1; in the
 // space-time picture an instant on a lane. Pointer and ink are held to such places.
 
 import { LABEL_W, laneNextTo, windowScale } from "../core/layout/spacetime.js";
@@ -93,8 +93,7 @@ export function instantAt({ canvas, width, window, lanes }, x, y) {
 /** The elements found last, by thing. @type {Map<string, WeakRef<Element>>} */
 const found = new Map();
 
-/**
- * The element that stands for a thing.
+/** The element that represents a thing.
  * @param {HTMLElement} host
  * @param {Anchor} anchor
  * @returns {Element | null}

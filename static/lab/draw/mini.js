@@ -175,8 +175,7 @@ class MiniCell {
 /** The letters that fit in a pill. */
 const MAX_LABEL = 11;
 
-/**
- * What a message says, in a few letters: of a request for records its offset, of a response its first fact.
+/** A message in a few letters: of a request for records its offset, of a response its first fact.
  * @param {Rpc} rpc
  * @param {Texts} texts
  */

@@ -29,8 +29,7 @@ export function readColours(element, names) {
   return Object.fromEntries(colours);
 }
 
-/**
- * Tells when the colours are others, or faces of the texts: after a change of theme or contrast, or when a face has come.
+/** Notifies of changed colours or fonts: after a change of theme or contrast, or when a font has been loaded.
  * @param {() => void} listener @param {AddEventListenerOptions} [until] `signal` ends it
  */
 export function onNewColours(listener, until) {

@@ -20,8 +20,7 @@ export class Pointers {
     host.append(this.#layer);
   }
 
-  /**
-   * Shows where somebody points, or that they do not point any more.
+  /** Shows where the presenter points, or hides the pointer.
    * @param {string} who shown beside the pointer
    * @param {Spot | null} spot
    */

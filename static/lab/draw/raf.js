@@ -6,7 +6,7 @@
 /** @import { Player } from "../core/player/player.js" */
 
 /**
- * A drawing. `draw` is called in each frame in which it is dirty; it says whether it wants to draw again in the next.
+ * A drawing. `draw` is called in each frame in which it is dirty; it returns whether it wants to draw again in the next.
  * `pace_ms`: minimum interval; without it, or with 0, it is drawn in each frame in which it is dirty.
  * @typedef {{ dirty: boolean, pace_ms?: number, draw: () => boolean | void }} Drawing
  */

@@ -1,4 +1,4 @@
-// Rings around what differs between two drawings of strips: cells, log ends, high watermarks, what ZooKeeper says.
+// Rings around what differs between two drawings of strips: cells, log ends, high watermarks, states in ZooKeeper.
 
 import { CELL_H, offsetX } from "../core/layout/strips.js";
 import { rangesOf } from "../core/view/compare.js";

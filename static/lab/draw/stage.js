@@ -149,8 +149,7 @@ export class Stage {
     return { ranges: this.#strips.ranges, window: window && [window.from_us, window.from_us + window.span_us] };
   }
 
-  /**
-   * Brings into sight what somebody else has in sight.
+  /** Brings into sight what another page has in sight.
    * @param {Sight} sight
    * @param {string} most the partition that comes first where not all of it fits
    */
@@ -266,8 +265,7 @@ export class Stage {
     return element && { box: boxOf(element), frame: seen };
   }
 
-  /**
-   * Shows where somebody else points; null: nowhere any more.
+  /** Shows where the presenter points; null hides the pointer.
    * @param {string} who
    * @param {Spot | null} spot
    */

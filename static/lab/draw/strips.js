@@ -261,7 +261,7 @@ export class Strips {
     const place = this.#layout?.partitions.find((one) => one.id === id);
     if (!place || !this.#layout) return;
     if (!place.open) this.camera.open = id;
-    if (this.camera.fit) return; // what is in sight is somebody else's choice
+    if (this.camera.fit) return; // what is in sight is chosen by another page
     if (offset < place.first || offset >= place.first + this.#layout.slots) this.#pan(place, offset - this.#layout.slots / 2);
   }
 

@@ -291,8 +291,7 @@ export class Topology {
     });
   }
 
-  /**
-   * What a node's card says.
+  /** The texts of a node's card.
    * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us @param {number} width of the card
    * @returns {Card}
    */

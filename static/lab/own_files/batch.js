@@ -10,7 +10,7 @@ export const PREFIX_BYTES = 17;
 export const HEADER_BYTES = 61;
 /** baseOffset and batchLength: what the length does not count. */
 export const LENGTH_END = 12;
-/** The least that a length field can say (LegacyRecord.RECORD_OVERHEAD_V0). */
+/** The minimum of a length field (LegacyRecord.RECORD_OVERHEAD_V0). */
 export const MIN_LENGTH = 14;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
@@ -26,8 +26,7 @@ const V2_FIELDS = [
 const LEGACY_FIELDS = [["offset", 8, "leader"], ["messageSize", 4, "plain"], ["crc", 4, "isr"], ["magic", 1, "plain"],
   ["attributes", 1, "plain"]];
 
-/**
- * What the header says.
+/** The fields of the header.
  * @typedef {{
  *   position: number, size: number, magic: number, base: bigint, last: bigint, count: number, epoch: number, crc: number,
  *   attributes: number, codec: number, isLogAppendTime: boolean, isTransactional: boolean, isControl: boolean, hasHorizon: boolean,
@@ -215,7 +214,7 @@ function readMessageSet(header, body) {
 }
 
 /**
- * Everything in a batch. What cannot be read is said in `error`; the records before it are there.
+ * Everything in a batch. What cannot be read is reported in `error`; the records before it are included.
  * @param {Uint8Array} bytes the whole batch
  * @param {number} position
  * @returns {Promise<{ header: Header, computed: number | null, body: Uint8Array, records: Record[], error: Unreadable | null }>}

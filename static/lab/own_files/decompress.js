@@ -7,7 +7,7 @@ import { zstd } from "./zstd.js";
 /** Names by the lowest three bits of a batch's attributes. */
 export const CODECS = ["none", "gzip", "snappy", "lz4", "zstd"];
 
-/** So many bytes may come out of one batch: many times what a broker takes (message.max.bytes). */
+/** Maximum decompressed size of a batch: many times what a broker accepts (message.max.bytes). */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /** @param {Uint8Array} data @param {number} most */

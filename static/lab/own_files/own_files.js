@@ -152,7 +152,7 @@ export class OwnFiles {
       { name: `${file.stem}.log` });
   }
 
-  /** What the file is, if its name does not say it or says it wrongly. @param {OwnFile} file */
+  /** The kind of the file, if its name does not show it or is wrong. @param {OwnFile} file */
   async #identify(file) {
     if (file.kind !== "log" && (await holdsBatch(file.source))) {
       file.findings.add(file.kind === "foreign" ? "extension" : "wrong_kind", 0, { kind: file.kind });

@@ -119,7 +119,7 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
 
 
 def _level_of(version: str) -> int:
-    """The feature level of a metadata version; a release stands for its last version (`MetadataVersion`)."""
+    """The feature level of a metadata version; a release means its last version (`MetadataVersion`)."""
     levels = {name: level for level, name in enumerate(_SUPPORTED, _FIRST_LEVEL)}
     levels |= {name.partition("-")[0]: level for name, level in levels.items()}
     if version not in levels:

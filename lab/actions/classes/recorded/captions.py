@@ -15,7 +15,7 @@ from lab.texts.refusal import Refusal
 MAX_FILE_BYTES = 2 * 1024 * 1024
 """Of an uploaded file."""
 AHEAD_US = 10_000_000
-"""So far after now a caption may end while the class goes on: people read it after it was written."""
+"""How far in the future a caption may end during a class: it is read after it was written."""
 
 
 class CaptionChange(msgspec.Struct):

@@ -16,7 +16,7 @@ from lab.models import Class
 from lab.texts.refusal import Refusal
 
 OWNER = "course"
-"""The user whose classes they are. Nobody can sign in as them."""
+"""The user who owns these classes. The account cannot be used to sign in."""
 _importing: WeakKeyDictionary[LiveClasses, asyncio.Lock] = WeakKeyDictionary()
 
 

@@ -22,7 +22,7 @@ from lab.texts.refusal import Refusal
 
 _ENDLESS_US = 1 << 62
 _SAMPLES = 4
-"""Of so many parts of each kind the weight is taken."""
+"""Number of parts of each kind whose size is sampled."""
 
 
 class Sound(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PAUSE_MS = 120_000
-"""Longer gaps between acts are no work."""
+"""Longer gaps between acts do not count as work."""
 _ANSWERS = ("PredictionSettled", "AnswerGiven")
 _NOT_OF_LESSONS = ("ReviewAsked", "ReviewAnswered", "ChallengeJudged")
 ATTEMPT = c("attempt", STRING, "learner, lesson and number of the attempt", personal=True)

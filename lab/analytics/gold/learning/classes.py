@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MIN_DISCRIMINATION = 20
 """With fewer learners the correlation is noise."""
 SURE = 0.7
-"""From so much on somebody is sure."""
+"""Confidence from which an answer counts as sure."""
 BUCKET_S = 30
 _ANSWERS = ("PredictionSettled", "AnswerGiven", "TransferAnswered")
 STEP = c("step", STRING, "the step's id")

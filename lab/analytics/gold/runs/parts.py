@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from lab.analytics.tables import BRANCH
 
 BUCKETS = 400
-"""Into so many spans at most a chart cuts a run."""
+"""Maximum number of intervals of a chart over a run."""
 FEW_BUCKETS = 100
 
 
@@ -33,7 +33,7 @@ def begins_at(number: str = "bucket") -> Value:
 
 
 def reached(column: str, share: float) -> Value:
-    """The least value of a column that so many of its values are at most: one that occurs, null of nothing."""
+    """The discrete percentile of a column at `share`: a value that occurs, null without values."""
     return F.expr(f"percentile_disc({share}) within group (order by {column})")
 
 

@@ -161,7 +161,7 @@ def _isr_states(t: Tables) -> DataFrame:
 
 
 def _min_isr(t: Tables) -> DataFrame:
-    """Each change of what min.insync.replicas is: of a topic, or of brokers, with all that was said of them so far."""
+    """Each change of what min.insync.replicas is: of a topic, or of brokers, with their settings so far."""
     value = F.try_element_at("settings", F.lit(_MIN_ISR)).try_cast("int")
     said = t.settings.where("source != 'applied'").select(
         BRANCH, "seq", "at_us", "source", "entity", value.alias("value")

@@ -40,7 +40,7 @@ def transaction_spans(t: Tables) -> DataFrame:
 def _transactions(t: Tables) -> DataFrame:
     steps = t.transactions.where("step = 'transitioned'")
     in_order = Window.partitionBy(*_ID).orderBy("seq")
-    # A coordinator that takes over states what it finds in the log: a transaction that is open goes on.
+    # A coordinator that takes over emits the states that it finds in the log: an open transaction continues.
     was_open = F.coalesce(F.col("before").isin("Ongoing", "PrepareCommit", "PrepareAbort"), F.lit(False))
     begins = (F.col("to_state") == "Ongoing") & ~was_open
     numbered = (

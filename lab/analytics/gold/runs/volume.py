@@ -134,8 +134,8 @@ def disk_growth(t: Tables) -> DataFrame:
 def _removed(t: Tables) -> DataFrame:
     """Operations that remove something, each named by its reason.
 
-    Whole segments are marked as deleted: by retention, which says so before; with a truncation, which does, too; by a
-    pass of the cleaner, which says afterwards by how much the log is smaller; and when a log is opened.
+    Whole segments are marked as deleted: by retention and by a truncation, which emit an event before; by a pass of the
+    cleaner, which emits the reduction in size afterwards; and when a log is opened.
     """
     of_log = Window.partitionBy(BRANCH, "broker", "topic", "partition").orderBy("seq")
     beside = ("op", "at_us")

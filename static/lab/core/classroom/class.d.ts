@@ -1,11 +1,11 @@
-// What the server tells of a class, as lab/classroom/views.py makes it. Instants ending in `_us` are class time in microseconds.
+// What the server sends of a class, as lab/classroom/views.py makes it. Instants ending in `_us` are class time in microseconds.
 
 export type Role = "instructor" | "co-instructor" | "learner" | "observer" | "projector";
 export type Presence = "here" | "away" | "left";
 export type Stuck = "" | "asks" | "struggles" | "idle" | "late";
 export type Sign = "done" | "hinted" | "lost";
 
-/** An instant of somebody's lab. */
+/** An instant of a participant's lab. */
 export interface Instant { lab: string; seq: number; at_us: number; selection: string; screen: string }
 
 export interface Help { by: string; lab: string; seq: number; wheel: string; until_us: number }

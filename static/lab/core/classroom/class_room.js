@@ -11,10 +11,10 @@ import { ClassClock } from "./class_time.js";
 /** @typedef {{ from_us: number, to_us: number, text: string }} Said a caption; instants in class time */
 
 const HERE_MS = 15_000;
-/** An act whose answer was lost is sent again for so long. */
+/** How long an act whose answer was lost is resent. */
 const ACT_MS = 30_000;
 const AGAIN_MS = 500;
-/** Who reads is still at the caption before when the next one comes. */
+/** A reader is still at the previous caption when the next one arrives. */
 const SAID_KEPT = 2;
 
 export class ClassRoom {
@@ -27,7 +27,7 @@ export class ClassRoom {
   title = "";
   /** @type {{ learners: number, observers: number } | null} */
   count = null;
-  /** What was said last, by language, the newest at the end. @type {Record<string, Said[]>} */
+  /** The last captions, by language, the newest at the end. @type {Record<string, Said[]>} */
   said = {};
   /** How many things a server that is behind leaves out; see lab/runtime/sharing/load.py. */
   shed = 0;
@@ -107,14 +107,14 @@ export class ClassRoom {
     return this.#socket.send(frame);
   }
 
-  /** Tells whose tiles are on the screen. @param {string[]} people */
+  /** Sends whose tiles are on the screen. @param {string[]} people */
   sees(people) {
     if (people.join() === this.#sight.join()) return;
     this.#sight = people;
     this.#here();
   }
 
-  /** Tells whether the page is hidden. */
+  /** Sends whether the page is hidden. */
   visibilityChanged() {
     this.#here();
   }
@@ -144,7 +144,7 @@ export class ClassRoom {
         this.tree = {};
         return this.#advance(frame.upto, frame.patch);
       case "e":
-        // Events were missed: a new connection says what the page has, and gets the rest.
+        // Events were missed: a new connection states the page's last event, and gets the rest.
         if (frame.after !== this.#seq) return this.#socket.restart();
         return this.#advance(frame.upto, frame.patch);
       case "tiles":

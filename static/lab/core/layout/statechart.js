@@ -1,7 +1,7 @@
 // Where the states and transitions of a state machine are: from its table alone, by how far each state is from the first.
 
-/**
- * A state machine as the server says it: the states in the order of the code, and from which states each may be entered.
+/** A state machine as the server sends it: the states in the order of the code, and from which states each may be
+ * entered.
  * @typedef {{ states: string[], previous: Record<string, string[]> }} Chart
  * @typedef {{ state: string, x: number, y: number, w: number, h: number }} StatePlace
  * @typedef {{ from: string, to: string, d: string, head: string }} Transition `head`: the arrow's three points

@@ -15,7 +15,7 @@ import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from
  * @typedef {{ log_end: number, high_watermark: number, bar: number | null, caught_up: number }} Columns right edges; the bar's left
  *
  * What the person chose: the first offset shown of a partition (absent: follow the end), the open partition when there
- * are many, and small cells. `fit`: first and last offsets that somebody else has in sight; where it is given, cells are as
+ * are many, and small cells. `fit`: first and last offsets that another page has in sight; where it is given, cells are as
  * wide as lets all of them be in sight here, too.
  * @typedef {Record<string, [number, number]>} Ranges
  * @typedef {{ first: Record<string, number>, open: string | null, small: boolean, fit?: Ranges | null, most?: string }} Camera
@@ -39,7 +39,7 @@ const STEP = 8;
 const OVERVIEW_FROM = 200;
 const PITCH = 21.8;
 const SMALL_PITCH = 8;
-/** Narrower cells than this could not be told apart: then the ranges of other partitions are cut. */
+/** Narrower cells than this could not be distinguished: then the ranges of other partitions are cut. */
 const MIN_PITCH = 3;
 /** How long truncated records stay visible, simulated microseconds. */
 export const CUT_SHOWN_US = 3_000_000;

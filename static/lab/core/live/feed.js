@@ -1,4 +1,4 @@
-// The live side of a branch: a snapshot, then events without a gap, the clock of the core, and what is said to this page.
+// The live side of a branch: a snapshot, then events without a gap, the clock of the core, and responses to this page.
 
 import { extend } from "../recording/marks.js";
 import { Painted } from "./painted.js";
@@ -24,7 +24,7 @@ export class LiveFeed {
   retry_in_s = 0;
   /** Why the server will not have us, or null. @type {{ code: number, reason: string } | null} */
   closed = null;
-  /** What `welcome` said: name, user, owner, zookeeper and so on. @type {Record<string, any> | null} */
+  /** The contents of `welcome`: name, user, owner, zookeeper and so on. @type {Record<string, any> | null} */
   welcome = null;
   /** The server speaks another vocabulary: the page has to be loaded again. */
   outdated = false;
@@ -34,7 +34,7 @@ export class LiveFeed {
   skipped = 0;
   /** Seq of the last event that came; 0 before the first snapshot. */
   received = 0;
-  /** How many pages watch the branch, as far as the server says so. */
+  /** How many pages watch the branch, if the server sends it. */
   watchers = 1;
   /** How many labs of the class are built before this one; 0: it is built now; null: it does not wait. @type {number | null} */
   waking = null;

@@ -3,7 +3,7 @@
 /** Seconds before the first and, at most, before a later attempt to connect again; each is drawn from zero to its limit. */
 const RETRY_FIRST_S = 0.5;
 const MAX_RETRY_S = 10;
-/** Close codes with which the server says that trying again is of no use. 4403: the right to look has ended. */
+/** Close codes after which reconnecting is pointless. 4403: the right to look has ended. */
 const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
 /** The code of one that asked too much, and how long it has to wait, seconds. */
 const CLOSE_TOO_MUCH = 4429;

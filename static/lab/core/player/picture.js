@@ -11,7 +11,7 @@ import { decode } from "../events/codec.js";
 
 /** More waiting events than this are applied in one go, without drawing between them. */
 const BACKLOG = 2000;
-/** So many events are applied between two looks at the clock. */
+/** Number of events that are applied between two checks of the clock. */
 const STRIDE = 16;
 /** How many events of one step are reported. */
 const LAST_EVENTS = 200;

@@ -121,7 +121,7 @@ export class Player {
   /** @returns {Mode} */
   get mode() { return this.isPast ? this.#past.mode : this.#clock.reported.mode; }
   get rate() { return this.isPast ? this.#past.rate : this.#clock.reported.rate; }
-  /** The rate that the engine reached lately; null where it is not known. */
+  /** The rate that the engine has reached lately; null if unknown. */
   get reachedRate() { return this.isPast ? null : this.#clock.reported.reached ?? null; }
   /** The condition at which the run pauses by itself, "" for none. */
   get pauseWhen() { return this.#clock.reported.pause_when ?? ""; }
@@ -131,7 +131,7 @@ export class Player {
   get goal_us() { return this.#seek.place?.at_us ?? this.#seek.goal?.at_us ?? this.at_us; }
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.reported.next_us; }
-  /** How many pages watch the branch; told to those who may act on it. */
+  /** How many pages watch the branch; sent to pages that may act on it. */
   get watchers() { return this.#feed.watchers; }
   /** How many labs of the class are built before this one; null while it does not wait. */
   get waking() { return this.#feed.waking; }
@@ -140,9 +140,9 @@ export class Player {
   get connection() { return this.#feed.connection; }
   /** While the connection is lost: seconds until the next attempt. */
   get retry_in_s() { return this.#feed.retry_in_s; }
-  /** Why the server will not have us, or null. */
+  /** Why the server closed the connection, or null. */
   get closed() { return this.#feed.closed; }
-  /** What `welcome` said: name, user, owner, zookeeper and so on. */
+  /** The contents of `welcome`: name, user, owner, zookeeper and so on. */
   get welcome() { return this.#feed.welcome; }
   get owner() { return !this.#options.isReadOnly && (this.welcome?.owner ?? false); }
   /** The server speaks another vocabulary: the page has to be loaded again. */
@@ -314,7 +314,7 @@ export class Player {
   /** Has the run pause when a condition is met; "" takes that back. Rejects with a refusal. @param {string} condition */
   setPause(condition) { return this.#feed.ask({ k: "time", op: "pause_when", condition }); }
 
-  /** Lets the connection go, where it is; `resume` takes it up again. */
+  /** Closes the connection without changing the place; `resume` opens it again. */
   rest() { this.#feed.rest(); }
   resume() { this.#feed.resume(); }
   /** Ends the connection. */
@@ -483,7 +483,7 @@ export class Player {
     return post(this.#api, { fetch, csrf }, verb, body);
   }
 
-  // --- telling -------------------------------------------------------------------------------------------------
+  // --- notifying ------------------------------------------------------------------------------------------------
 
   /** @param {Refusal} refusal */
   #refuse(refusal) {
@@ -491,7 +491,7 @@ export class Player {
     this.#announce("refused");
   }
 
-  /** Tells it now, with all that was noted. @param {...Aspect} aspects */
+  /** Notifies the listeners now, of all that was noted. @param {...Aspect} aspects */
   #announce(...aspects) {
     this.#changes.note(...aspects);
     this.#changes.notify();

@@ -21,7 +21,7 @@ import { lastIndex } from "../last_index.js";
  */
 
 const ASKED = "zk:";
-/** Whether a message stands for requests to ZooKeeper, which are no RPC of their own. @param {{ id: string }} span */
+/** Whether a message represents requests to ZooKeeper, which are not RPCs. @param {{ id: string }} span */
 export const isZooKeeperRequest = ({ id }) => id.startsWith(ASKED);
 
 /** "getData /controller +2". @param {number} count @param {[string, string, string][]} requests @returns {string} */
@@ -138,7 +138,7 @@ export class History {
   }
 }
 
-/** The instants of the first and the last thing that a chunk knows. @param {Chunk} chunk @returns {[number | undefined, number]} */
+/** The instants of the first and the last event of a chunk. @param {Chunk} chunk @returns {[number | undefined, number]} */
 function extent({ base, events }) {
   const first = base?.at_us ?? events[0]?.[1];
   return [first, events.at(-1)?.[1] ?? first ?? 0];

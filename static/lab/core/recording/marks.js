@@ -25,7 +25,7 @@ export function extend(index, wire) {
   if (values.strategy !== FIRST_LEADER) index.marks.push({ seq, at_us, kind, values });
 }
 
-/** What a mark says: its event as a sentence, or the name of a bookmark. @param {Mark} mark @param {Texts} texts */
+/** The text of a mark: its event as a sentence, or the name of a bookmark. @param {Mark} mark @param {Texts} texts */
 export function markWords({ kind, values }, texts) {
   return kind === "Bookmark" ? String(values.name) : sentence(/** @type {AnyEvent} */ ({ kind, data: values }), texts);
 }

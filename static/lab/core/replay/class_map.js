@@ -5,7 +5,7 @@ import { lastIndex } from "../last_index.js";
 /**
  * @typedef {[at_us: number, lab: number, seq: number, lab_at_us: number, mode: string, rate_us: number]} Row from an instant of class
  *   time on: the number of the lab, -1 for none, its last event, its time, and how many microseconds of that a second takes
- * @typedef {{ lab: number, seq: number, at_us: number, runs: boolean }} LabPlace `runs`: its time goes on
+ * @typedef {{ lab: number, seq: number, at_us: number, runs: boolean }} LabPlace `runs`: its time advances
  */
 
 const SECOND_US = 1e6;
@@ -61,8 +61,8 @@ export class ClassMap {
   }
 
   /**
-   * The instant of the class at which an event of a lab was shown first; null where it never was. Where time stands, events of one
-   * instant of the lab are told one after the other, so its instant alone does not say when.
+   * The instant of the class at which an event of a lab was shown first; null where it never was. Where time is paused, events of one
+   * instant of the lab are shown one after the other, so its instant alone does not determine when.
    * @param {number} lab
    * @param {number} seq
    * @param {number} lab_us
@@ -91,8 +91,7 @@ export class ClassMap {
     return next && next[1] === lab && next[3] > lab_us ? next[0] : null;
   }
 
-  /**
-   * How far the time of a lab has gone on within a row: never beyond where the next one finds it.
+  /** How far the time of a lab has advanced within a row: never past the start of the next one.
    * @param {number} i
    * @param {number} passed_us
    */

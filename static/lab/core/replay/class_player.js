@@ -44,11 +44,11 @@ export class ClassPlayer {
     this.#fetch = fetcher;
   }
 
-  /** What there is. Also asked again while the class goes on. @returns {Promise<{ manifest: Manifest, rows: Row[] }>} */
+  /** Manifest and map; requested again during a class. @returns {Promise<{ manifest: Manifest, rows: Row[] }>} */
   async open() {
     const [manifest, rows] = await Promise.all([this.ask("manifest.json"), this.ask("map.json")]);
     const last = (this.manifest?.segments.length ?? 0) - 1;
-    // The last segment of a class that goes on has grown.
+    // The last segment of a running class has grown.
     if (this.manifest && manifest.last_seq > this.manifest.last_seq) this.#segments.delete(last);
     this.manifest = manifest;
     return { manifest, rows };
@@ -97,7 +97,7 @@ export class ClassPlayer {
     this.load(at_us).catch(() => {});
   }
 
-  /** Where somebody points at an instant, in what is here. @param {number} at_us @returns {Pointer | null} */
+  /** The pointer at an instant, in what has been loaded. @param {number} at_us @returns {Pointer | null} */
   pointer(at_us) {
     const events = this.#segments.get(this.#segmentAt(at_us))?.events ?? [];
     for (let i = lastIndex(events.length, (k) => events[k][1] <= at_us); i >= 0 && events[i][1] > at_us - POINTED_US; i--) {

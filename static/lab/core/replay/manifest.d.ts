@@ -1,4 +1,4 @@
-// What a page is told of a recorded class before it asks for any part of it: lab/api/recorded.py.
+// What a page gets of a recorded class before it requests any part of it: lab/api/recorded.py.
 
 export type Span = [from_us: number, to_us: number];
 

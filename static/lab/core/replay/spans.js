@@ -4,7 +4,7 @@ import { lastIndex } from "../last_index.js";
 
 /** @typedef {[from_us: number, to_us: number]} Span */
 
-/** An idle span takes so long. */
+/** Minimum duration of an idle span. */
 export const IDLE_SHOWN_US = 500_000;
 /** Shorter spans are not idle. */
 const IDLE_MIN_US = 2_000_000;
@@ -30,7 +30,7 @@ export function without(spans, others) {
   });
 }
 
-/** The spans in which nothing happens and nobody speaks. @param {Span[]} quiet @param {Span[]} voice @param {Span[]} off off the record */
+/** The spans without events and without speech. @param {Span[]} quiet @param {Span[]} voice @param {Span[]} off off the record */
 export const idleOf = (quiet, voice, off) =>
   without(without(quiet, voice), off).filter(([from_us, to_us]) => to_us - from_us > IDLE_MIN_US);
 

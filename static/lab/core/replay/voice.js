@@ -4,7 +4,7 @@ import { lastIndex } from "../last_index.js";
 
 /** @import { Manifest, Piece } from "./manifest.d.ts" */
 
-/** The voice is set anew where it is further than this from where it should be. */
+/** The voice is repositioned if it is further than this from where it should be. */
 const OFF_S = 0.12;
 /** HTMLMediaElement.HAVE_CURRENT_DATA. */
 const HAS_DATA = 2;
@@ -43,21 +43,21 @@ export class Voice {
     this.#audio = audio;
   }
 
-  /** The piece that is heard at an instant: the last one that has begun. @param {number} at_us */
+  /** The piece that plays at an instant: the last one that has begun. @param {number} at_us */
   pieceAt(at_us) {
     const { pieces, shift_us } = this.#audio;
     const piece = pieces[lastIndex(pieces.length, (k) => pieces[k].at_us + shift_us <= at_us)];
     return piece && at_us < piece.at_us + shift_us + piece.length_us ? piece : null;
   }
 
-  /** The instant of the class that is heard; null while nothing is. */
+  /** The instant of the class that plays; null while nothing does. */
   get at_us() {
     const { paused, seeking, readyState, currentTime, ended } = this.#element;
     if (!this.#piece || paused || seeking || ended || readyState < HAS_DATA) return null;
     return this.#piece.at_us + this.#audio.shift_us + currentTime * 1e6;
   }
 
-  /** Plays from an instant on, or goes on there; silent where nothing was recorded. @param {number} at_us @param {number} speed */
+  /** Plays from an instant on, or continues there; silent where nothing was recorded. @param {number} at_us @param {number} speed */
   play(at_us, speed) {
     const piece = this.pieceAt(at_us);
     if (!piece || this.#broken.has(piece.piece)) return this.pause();

@@ -3,7 +3,7 @@
 export const SAMPLE_MS = 100;
 /** Root mean square of samples between -1 and 1: quieter is silence, whatever the room is like. */
 const MIN_LEVEL = 0.01;
-/** So much louder than the room is a voice. */
+/** How many times louder than the background a voice is. */
 const OVER_NOISE = 3;
 /** A pause within a sentence. */
 const PAUSE_US = 700_000;
@@ -30,7 +30,7 @@ export class VoiceSpans {
     else this.#open = [at_us, at_us + SAMPLE_MS * 1000];
   }
 
-  /** The spans that are over, and those that go on if it `ends`; each once. @param {boolean} ends @returns {[number, number][]} */
+  /** The spans that have ended, and those in progress if it `ends`; each once. @param {boolean} ends @returns {[number, number][]} */
   spans(ends) {
     if (ends) this.#close();
     return this.#done.splice(0).filter(([from_us, to_us]) => from_us < to_us);

@@ -14,7 +14,7 @@
 const TAGS = { en: "en-US", "zh-CN": "zh-CN" };
 /** Headless Chromium has the interface without the service behind it: asking for it ends the page. */
 const isHeadless = /\bHeadlessChrome\//.test(globalThis.navigator?.userAgent ?? "");
-/** Errors after which recognition goes on when it is started again. */
+/** Errors after which recognition continues when it is restarted. */
 const PASSING = ["no-speech", "aborted"];
 
 /**
@@ -43,8 +43,8 @@ export class Recogniser {
    * @param {RecognitionType} type
    * @param {"en" | "zh-CN"} language
    * @param {() => number} now_us class time
-   * @param {(spoken: Spoken) => void} hear takes a sentence that is over
-   * @param {(why: string) => void} ends is told why the browser stopped; empty when it was asked to
+   * @param {(spoken: Spoken) => void} hear is called with a complete sentence
+   * @param {(why: string) => void} ends is called with the reason for which the browser stopped; empty when it was requested
    */
   constructor(type, language, now_us, hear, ends) {
     this.#now_us = now_us;

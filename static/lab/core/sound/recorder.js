@@ -2,13 +2,12 @@
 
 /** Each piece comes in slices of this length. */
 export const SLICE_MS = 2000;
-/** A piece has so many; the next recorder starts one slice before it stops, so that no word is lost. */
+/** Number of slices of a piece; the next recorder starts one slice before it stops, so that no word is lost. */
 export const PIECE_SLICES = 30;
 const BITS_A_SECOND = 32_000;
 const TYPES = ["audio/webm;codecs=opus", "audio/mp4"];
 
-/**
- * What a recorder tells. `at_us` of class time names its piece.
+/** What a recorder reports. `at_us` of class time names its piece.
  * @typedef {object} Taker
  * @property {(piece: { piece: number, at_us: number, type: string }) => void} began
  * @property {(piece: number, index: number, data: Blob) => void} slice

@@ -23,7 +23,7 @@ export class Changes {
     for (const aspect of aspects) this.next.what.add(aspect);
   }
 
-  /** Tells all that was noted, if anything was. */
+  /** Notifies the listeners of all that was noted, if anything was. */
   notify() {
     if (this.next.what.size === 0) return;
     const change = this.next;

@@ -9,7 +9,7 @@ const MAX_TOLD = 3;
 
 /**
  * @typedef {{ seq: number, at_us: number, line: string }} Command
- * @typedef {Record<string, Record<string, string>>} Contents replica -> offset -> what the record says
+ * @typedef {Record<string, Record<string, string>>} Contents replica -> offset -> the record as text
  * @typedef {{ partition: string, node: string, field: string, a: string, b: string }} Difference `node` is "" for what is
  *   said of the partition as a whole; `partition` is "" for what is said of the cluster, a node, a link or a group
  * @typedef {{ partitions: Set<string>, fields: Map<string, Set<string>>, records: Map<string, Set<number>>, list: Difference[]

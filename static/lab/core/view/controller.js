@@ -1,4 +1,4 @@
-// Readings of the view about the controller: what waits for its thread, who watches what, which watches are on their way.
+// Readings of the view about the controller: what waits for its thread, which node watches what, which watches are in flight.
 
 /** @import { Rpc, View } from "./view.d.ts" */
 

@@ -1,4 +1,4 @@
-// Readings of the view about consumer groups: who owns what, how far behind, what their last commits say.
+// Readings of the view about consumer groups: partition owners, lag, and the last commits.
 
 import { byName, leaderReplica, partitionNames } from "./selectors.js";
 

@@ -1,4 +1,4 @@
-// What stands for a broker in the lines of a lesson: nobody knows beforehand which one is the controller.
+// Placeholders for brokers in the lines of a lesson: which one is the controller is not known beforehand.
 
 /** @import { View } from "./view.d.ts" */
 

@@ -1,4 +1,4 @@
-// What a znode says: its JSON in lines, what changed in it, what it is there for. Reads; decides nothing.
+// A znode for display: its JSON in lines, what changed in it, its purpose. Reads; decides nothing.
 
 const SEQUENCE = /^(.*?)(\d{10})$/;
 const WIDEST = 64;

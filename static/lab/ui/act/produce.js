@@ -18,7 +18,7 @@ import { acksOf } from "../kit/words.js";
 const ACKS = ["0", "1", "all"];
 const MANY = 100;
 
-/** What stands between key and value in the line that is sent: a character that the key does not contain. @param {string} key */
+/** The separator of key and value in the line that is sent: a character that the key does not contain. @param {string} key */
 function separatorFor(key) {
   const common = [...":=|;,~^"].find((one) => !key.includes(one));
   let code = 0x2500;

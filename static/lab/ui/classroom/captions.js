@@ -1,4 +1,4 @@
-// Captions while a class goes on: staff type what is said, or the browser recognises it on this machine.
+// Captions during a class: staff type what is said, or the browser recognises it on this machine.
 import { signal } from "@preact/signals-core";
 import { Recogniser, recognises } from "../../core/sound/recogniser.js";
 import { HwElement, html } from "../kit/element.js";
@@ -11,7 +11,7 @@ import { classSlug, clockText, joined, refused, tree } from "./store.js";
 /** @typedef {"en" | "zh-CN"} Language */
 
 const MAX_TEXT = 500;
-/** So many characters a second are read. */
+/** Characters read per second. */
 const READ_A_SECOND = { en: 15, "zh-CN": 6 };
 const MIN_US = 1.5e6;
 

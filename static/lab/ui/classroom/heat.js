@@ -1,4 +1,4 @@
-// Learners by steps: who has done what, with a sign and a name in each cell.
+// Learners by steps: the result of each step, with a sign and a name in each cell.
 import { HwElement, html, nothing } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { board } from "./board_state.js";

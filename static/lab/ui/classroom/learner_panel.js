@@ -1,4 +1,4 @@
-// The class at the side of one's own lab: what staff said to all, the poll, hand and questions, notes.
+// The class at the side of the learner's lab: notes of staff, the poll, hand and questions.
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { lookedAt } from "./looked_at.js";

@@ -1,4 +1,4 @@
-// What staff say in a class, in words, on everybody's page; each shows it or not.
+// Captions of staff during a class, on every page, which may hide them.
 import { choicesOf, displayed, LANGUAGES, show, shown } from "./caption_choice.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
@@ -6,10 +6,10 @@ import { now_us, said, tree } from "./store.js";
 
 /** @import { Language } from "./caption_choice.js" */
 
-/** A caption stays for so long after its end, microseconds: the next one may take as long to type. */
+/** How long a caption stays after its end, microseconds: the next one may take as long to type. */
 const STAYS_US = 4e6;
 
-/** The languages in which something was said. @returns {Language[]} */
+/** The languages that have captions. @returns {Language[]} */
 const there = () => LANGUAGES.filter((one) => said.value[one]?.length);
 
 /** What is still read in a language. @param {Language} of */

@@ -1,4 +1,4 @@
-// The instant that this page looks at, which hands and questions carry. The page of a lab says where that is.
+// The instant that this page looks at, which hands and questions carry. The page of a lab sets it.
 
 /** @typedef {{ lab: string, seq: number, at_us: number, selection: string, screen: string }} At */
 

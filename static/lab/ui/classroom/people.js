@@ -1,4 +1,4 @@
-// Everybody who is in the class: roles, presence, who waits at the door.
+// Participants of the class: roles, presence, people waiting at the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { act, opened, shownName, sorted, tree, waiting } from "./store.js";

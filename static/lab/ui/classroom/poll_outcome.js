@@ -1,4 +1,4 @@
-// What came true in a poll, and who said so: the lab that was settling it, or staff.
+// The outcome of a poll, and its source: the lab that was settling it, or staff.
 import { html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { answerText } from "./store.js";

@@ -51,7 +51,7 @@ class HwPollPanel extends HwElement {
     if (done) form.reset();
   }
 
-  /** How the lab that leads settles it; left empty, staff say what came true. */
+  /** How the leading lab settles it; if empty, staff set the outcome. */
   #byLab() {
     if (this.form === "prediction") return html`<p class="dim">${t("board.poll.by_lesson")}</p>`;
     if (this.form === "point") return "";
@@ -115,7 +115,7 @@ class HwPollPanel extends HwElement {
       ${button("open_poll", "board.poll.again")}${button("end_poll", "board.poll.end")}`;
   }
 
-  /** Staff say what came true. @param {number} poll @param {SubmitEvent} event */
+  /** Staff set the outcome. @param {number} poll @param {SubmitEvent} event */
   #reveal(poll, event) {
     event.preventDefault();
     const outcome = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("outcome")).trim();

@@ -19,7 +19,7 @@ export const connection = signal({ state: "connecting", closed: "" });
 export const now_us = signal(0);
 /** @type {Signal<{ learners: number, observers: number } | null>} */
 export const count = signal(null);
-/** What was said last, by language. @type {Signal<Record<string, Said[]>>} */
+/** The last captions, by language. @type {Signal<Record<string, Said[]>>} */
 export const said = signal({});
 /** How many things a server that is behind leaves out, for staff; 0 for none. */
 export const shed = signal(0);
@@ -27,7 +27,7 @@ export const shed = signal(0);
 export const hidesNames = signal(false);
 /** A refusal that is shown until it is closed. @type {Signal<{ what: string, expected: string, todo: string } | null>} */
 export const refused = signal(null);
-/** Who is opened in the dialog of a participant; empty for nobody. */
+/** The participant whose dialog is open; empty for none. */
 export const opened = signal("");
 
 /** @type {ClassRoom | null} */
@@ -94,7 +94,7 @@ export function clockText(us) {
 /** Whether staff should go there: stuck, and not quieted by "I saw it". @param {Person} person */
 export const needsHelp = (person) => Boolean(person.stuck) && person.stuck !== "asks" && (person.seen_until_us ?? 0) <= now_us.value;
 
-/** Why somebody is stuck, in words. @param {Person} person */
+/** Why a participant is stuck, in words. @param {Person} person */
 export function stuckText(person) {
   if (!person.stuck) return "";
   if (person.stuck === "asks") return t("board.stuck.asks", { n: minutes(person.hand?.raised_us ?? now_us.value) });
@@ -102,7 +102,7 @@ export function stuckText(person) {
   return t(person.stuck_why === "refused" ? "board.stuck.refused" : `board.stuck.${person.stuck_why}`, values);
 }
 
-/** The order of the wall: who needs help first, or by name. @param {[string, Person][]} people @param {"stuck" | "name"} by */
+/** The order of the wall: learners who need help first, or by name. @param {[string, Person][]} people @param {"stuck" | "name"} by */
 export function sorted(people, by) {
   const names = new Intl.Collator();
   /** @param {[string, Person]} a @param {[string, Person]} b */

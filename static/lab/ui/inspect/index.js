@@ -1,4 +1,4 @@
-// What the inspector says of the thing that is selected; its shape follows the kind of thing.
+// The contents of the inspector for the selected thing; the layout depends on its kind.
 import { explain } from "../store/changes.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";

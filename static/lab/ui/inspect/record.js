@@ -39,7 +39,7 @@ function whereIs(replica, offset) {
   return segment === undefined ? null : { segment, position: 0 };
 }
 
-/** What the view itself says of the place of an offset; its bytes are with the lab. @param {Replica} replica @param {number} offset */
+/** What the view contains about an offset; its bytes are in the lab. @param {Replica} replica @param {number} offset */
 function placeFacts(replica, offset) {
   const batch = tailOf(replica).find(({ first, last }) => first <= offset && offset <= last);
   return html`${batch ? section(t("record.batch", { from: batch.first, to: batch.last }), `e${batch.epoch}`, facts([

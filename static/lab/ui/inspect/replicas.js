@@ -132,8 +132,7 @@ export function replicaCard(view, id, at_us) {
     ${segments(id, replica)}${tail(id, replica)}`;
 }
 
-/**
- * Replicas in a few columns; `by` says what distinguishes them.
+/** Replicas in a few columns; `by` is what distinguishes them.
  * @param {View} view
  * @param {string[]} ids
  * @param {"node" | "partition"} by

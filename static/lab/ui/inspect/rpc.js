@@ -1,4 +1,4 @@
-// The inspector's card of a message: where it is, what it says, and what it changes when it arrives.
+// The inspector's card of a message: its position, its contents, and its effect on delivery.
 import { familyOf } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { html, icon } from "../kit/element.js";
@@ -62,8 +62,7 @@ function arrivalSection(id) {
   return section(title, masked.value ? hidden : t("rpc.recorded"), body);
 }
 
-/**
- * One line that says where a message is. `end`: the event that ended it, or null.
+/** One line about the position of a message. `end`: the event that ended it, or null.
  * @param {Rpc} rpc
  * @param {RpcEnd | null} end
  * @param {number} at_us

@@ -5,7 +5,7 @@ import { has, t } from "./i18n.js";
 
 /** @import { Chart, ChartLayout, StatePlace, Transition } from "../../core/layout/statechart.js" */
 
-/** The tables of the state machines by name, as lab/api/state_charts.py says them. @type {Record<string, Chart>} */
+/** The tables of the state machines by name, as sent by lab/api/state_charts.py. @type {Record<string, Chart>} */
 export const CHARTS = JSON.parse(document.getElementById("state-charts")?.textContent ?? "{}");
 /** @type {Map<string, ChartLayout>} */
 const layouts = new Map();

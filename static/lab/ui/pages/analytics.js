@@ -94,7 +94,7 @@ function playhead() {
 function seek(mark) {
   const [at_us, seq] = Array.isArray(mark) ? mark : [];
   if (typeof at_us !== "number") return;
-  // Many events have one instant: the number says which it is.
+  // Many events have one instant: the number identifies one.
   location.assign(`${here.page}?t=${(at_us / 1e6).toFixed(6)}${typeof seq === "number" ? `&seq=${seq}` : ""}`);
 }
 

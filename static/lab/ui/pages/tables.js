@@ -12,7 +12,7 @@ import { signal } from "../store/state.js";
  * @typedef {{ columns: string[], rows: Cell[][], is_cut: boolean, took_ms: number, build: number }} Answer
  */
 
-/** So many rows are shown; the file has all of them. */
+/** Maximum number of rows shown; the file has all of them. */
 const MAX_SHOWN = 500;
 
 /** @type {Signal<Answer | null>} */

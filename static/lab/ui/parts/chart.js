@@ -24,7 +24,7 @@ export const isByTime = (name) => !BY_OTHERS.has(name);
 export const lineAt = (x) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1,
   line: { color: colour("--select"), width: 1.2 } });
 
-/** Of a figure that does not say its own. */
+/** For a figure without its own. */
 const PLOT_HEIGHT = 300;
 
 export class HwChart extends HwElement {
@@ -79,7 +79,7 @@ export class HwChart extends HwElement {
     plot.on("plotly_click", (click) => this.follow(click.points[0].customdata, this.#x(plot, click)));
   }
 
-  /** Where on the x axis a click was; null where that is no number. @param {Plot} plot @param {Click} click */
+  /** The position of a click on the x axis; null if it is not a number. @param {Plot} plot @param {Click} click */
   #x(plot, { points: [{ xaxis }], event }) {
     const area = plot.querySelector(".nsewdrag")?.getBoundingClientRect();
     const x = area && event && xaxis?.p2d?.(event.clientX - area.left);

@@ -13,7 +13,7 @@ import { inked, themed } from "./plots.js";
  *             dataset: DOMStringMap }} Plot
  */
 
-/** So many rows of a table are in the page; the file has all of them. */
+/** Maximum number of rows of a table in the page; the file has all of them. */
 const MAX_ROWS = 200;
 
 /** @returns {PlotlyApi} */

@@ -15,11 +15,11 @@ const POLL_MS = 400;
 /** A job before anything is known of it. @type {Job} */
 export const QUEUED = { state: "queued", progress: 0, stage: "", error: null, published: 0 };
 
-/** A job that goes on. */
+/** A job in progress. */
 export class Following {
   #address;
 
-  /** @param {string} address where it is told of */
+  /** @param {string} address that returns its state */
   constructor(address) {
     this.#address = address;
   }
@@ -41,8 +41,8 @@ export class Following {
   };
 }
 
-/**
- * Begins the job of some tables, or finds the one that goes on; null where there is nothing to do, and then `wait_s` says when to
+/** Starts the job of some tables, or finds the one in progress; null if there is nothing to do, and then `wait_s` is
+ * when to
  * ask again (0: not any more).
  * @param {string} tables their address @param {{ priority?: "build" }} [asked]
  * @returns {Promise<{ job: Following | null, wait_s: number }>}

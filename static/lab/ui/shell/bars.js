@@ -1,4 +1,4 @@
-// The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
+// The small parts around the picture: rail, branches, sharing, the bar above the picture, and the text when it is empty.
 import { INVARIANTS, lostRecords, sortedAlarms } from "../../core/view/alarms.js";
 import { clientsFromOutside, partitionNames, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
@@ -229,7 +229,7 @@ class HwEmpty extends HwElement {
     const lab = byId("lab");
     effect(() => void byId("main").classList.toggle("table-shown", shown.value !== "picture"));
     effect(() => void lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
-    // Until the state of the run has come the page says nothing about it.
+    // Nothing is shown until the state of the run has been received.
     effect(() => void lab.classList.toggle("loading", !moment.value.seq));
     effect(() => void lab.classList.toggle("no-side", !panels.value.side));
     effect(() => void lab.classList.toggle("no-inspector", !panels.value.inspector));

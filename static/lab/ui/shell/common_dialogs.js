@@ -42,7 +42,7 @@ export function openIn(element) {
     opener = document.activeElement;
     made.showModal();
   } else if (!made && opener) {
-    // What stands in an empty picture goes with it.
+    // The contents of an empty picture are removed with it.
     const back = opener.isConnected && !opener.closest("hw-empty") ? opener : document.getElementById("main");
     if (back instanceof HTMLElement && document.activeElement === document.body) back.focus();
     opener = null;

@@ -27,7 +27,7 @@ effect(() => {
   chain.value = { seq, parts: [] };
   request(`${here.api}/chain?seq=${seq}&via=${via}`).then((response) => response.json()).then((parts) => {
     if (chain.peek().seq === seq) chain.value = { seq, parts };
-  }).catch(() => {}); // The explanation stands without it.
+  }).catch(() => {}); // The explanation is complete without it.
 });
 
 effect(() => {

@@ -20,7 +20,7 @@ import { answerOf, predictionOf } from "./questions.js";
 /** @import { ExerciseFrame, StepFrame } from "../store/state.js" */
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-/** What the page says of its run. @type {DOMStringMap} */
+/** The page's description of its run. @type {DOMStringMap} */
 const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";

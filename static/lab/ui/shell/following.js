@@ -1,4 +1,4 @@
-// Who leads the class, and whether this page follows: a button in the bar at the top.
+// The presenter of the class, and whether this page follows: a button in the bar at the top.
 import { HwElement, byId, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { isBeside, isWide, toggleBeside } from "../store/beside.js";

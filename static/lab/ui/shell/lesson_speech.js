@@ -1,4 +1,4 @@
-// What screen readers are told of the lesson in progress: each step, check, question and outcome once. The panel itself has no
+// Announcements of the lesson in progress for screen readers: each step, check, question and outcome once. The panel itself has no
 // live regions: it is drawn again with every frame.
 import { t } from "../kit/i18n.js";
 import { inProgress, openedSteps, textOf } from "../store/lesson.js";
@@ -8,7 +8,7 @@ import { verdict } from "./questions.js";
 
 /** @import { ExerciseFrame, StepFrame } from "../store/state.js" */
 
-/** How often it is said what a step still waits for, ms: while time runs, that changes with the figures in it. */
+/** Interval of announcements of what a step still waits for, ms: while time runs, that changes with the figures in it. */
 const CHECK_MS = 3_000;
 
 /** Markdown of the small kind as it is spoken. @param {string} markdown */
@@ -25,8 +25,7 @@ function questionOf(step) {
   return given.choice ? t("exercise.answer_right", { answer: given.choice }) : t("exercise.outcome", { outcome: given.outcome });
 }
 
-/**
- * All that a frame has to say, by names that stay the same from frame to frame while it is said.
+/** All announcements of a frame, by names that stay the same from frame to frame while they apply.
  * @param {ExerciseFrame} frame
  * @returns {Map<string, string>}
  */
@@ -66,7 +65,7 @@ function follow() {
   const isNew = frame?.slug !== slug;
   slug = frame?.slug ?? "";
   for (const [name, sentence] of now) {
-    // Of a lesson that is opened only where one is: what was done before is not news.
+    // Of a lesson that is opened only the current step is announced, not what was done before.
     if (isNew ? name.startsWith("step ") || name === "restarted" : !before.has(name))
       speech.say("lesson", sentence, { gather: (sentences) => sentences.join(" ") });
   }
@@ -78,6 +77,6 @@ function follow() {
   else speech.forget("check");
 }
 
-// A text that a region is made with is not heard: the frame may have come before the regions were drawn.
+// A text that a region is created with is not announced: the frame may have arrived before the regions were drawn.
 const regions = /** @type {import("../kit/element.js").HwElement | null} */ (document.querySelector("hw-messages"));
 customElements.whenDefined("hw-messages").then(() => regions?.updateComplete).then(() => effect(follow));

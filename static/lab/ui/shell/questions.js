@@ -48,7 +48,7 @@ function options(step, isClosed) {
     ${choices.map((one, place) => option(step, one, { place, taken, given, isClosed }))}</div>`;
 }
 
-/** What became of a prediction. @param {Given} given @param {StepFrame["said"]} said @param {boolean} makesStep */
+/** The result of a prediction. @param {Given} given @param {StepFrame["said"]} said @param {boolean} makesStep */
 export function verdict({ choice, outcome }, said, makesStep) {
   if (!choice) return outcome ? t("exercise.outcome", { outcome: said[outcome] ?? outcome }) : t("exercise.no_prediction");
   if (!outcome) return t(makesStep ? "exercise.locked" : "exercise.locked_only");

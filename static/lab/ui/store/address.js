@@ -43,7 +43,7 @@ export function addressOf({ withInstant, withWindow = false }) {
   if (withWindow && window) query.set("win", windowText(window));
   if (shown.value === "disk") for (const [name, value] of Object.entries(diskQuery(place.value))) query.set(name, value);
   const text = query.toString().replace(/%(3A|40|2F|7C|2C)/g, (code) => decodeURIComponent(code));
-  // Several events may share an instant: then the number says after which of them.
+  // Several events may share an instant: then the number identifies the one.
   const exact = withInstant && player.event(player.seq)?.at_us === player.at_us;
   return here.page + (text && `?${text}`) + (exact ? `#seq=${player.seq}` : "");
 }

@@ -151,7 +151,7 @@ function follow(command, line) {
     if (!waits()) return;
     const at_us = player.live_at_us;
     const id = notify("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") });
-    // It says what to do; once that is done it would cover what it led to.
+    // It contains a remedy; after that it would cover the result.
     const done = effect(() => {
       if (moment.value.mode === "pause" && moment.value.live_at_us === at_us) return;
       dismiss(id);

@@ -1,4 +1,4 @@
-// The lab of who leads beside one's own, in wide windows: a second, read-only player with drawings of its own. The page keeps its own
+// The presenter's lab beside the learner's own, in wide windows: a second, read-only player with drawings of its own. The page keeps its own
 // player, and acts on that.
 import { t } from "../kit/i18n.js";
 import { isFollowing, isHeld, lead, leave, ledView, watch } from "./follow.js";
@@ -15,7 +15,7 @@ const wide = matchMedia("(min-width: 1280px)");
 export const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
 
-/** Whether the lab of who leads is shown beside one's own. */
+/** Whether the presenter's lab is shown beside the page's own. */
 export const isBeside = signal(false);
 /** The lab that is shown there; null before its first view. @type {Signal<Player | null>} */
 export const theirs = signal(null);

@@ -42,8 +42,7 @@ export async function runLine(line) {
   return command;
 }
 
-/**
- * Resolves when a command has ended, or the element that it was run from is gone.
+/** Resolves when a command has ended, or the element that it was run from has been removed.
  * @param {number} command
  * @param {Element} from
  * @returns {Promise<void>}

@@ -1,4 +1,4 @@
-// What the disk screen shows, and what the server said about it.
+// What the disk screen shows, and the server's responses about it.
 import { coalesced } from "../kit/coalesced.js";
 import { request, here } from "./api.js";
 import { effect, moment, partition, shown, signal } from "./state.js";
@@ -118,7 +118,7 @@ const load = coalesced(async () => {
   }
 }, () => (moment.peek().mode === "pause" ? 0 : RELOAD_MS));
 
-// What is known of one branch says nothing about another.
+// Data of one branch does not apply to another.
 effect(() => {
   void here.api;
   tree.value = { broker: "", seq: 0, folders: [] };

@@ -1,4 +1,4 @@
-// Which file of a replica the inspector shows, and what the server says of a file.
+// Which file of a replica the inspector shows, and the server's responses about files.
 import { request, here } from "./api.js";
 import { signal, tab } from "./state.js";
 

@@ -1,4 +1,4 @@
-// Following somebody: a second, read-only player of their branch is shown, and what they look at is what the page shows.
+// Following the presenter: a second, read-only player of their branch is shown, with the view that they look at.
 // The page's own player keeps its place meanwhile, and is shown again, just there, when following ends.
 import { t } from "../kit/i18n.js";
 import { notify } from "./api.js";
@@ -22,14 +22,14 @@ import { moveTime, showPanels, showSight, view } from "./view.js";
 /** While another participant is followed, the connection to the page's own branch is closed after this time. */
 const REST_MS = 30_000;
 
-/** Who leads now, null if nobody does. @type {Signal<Lead | null>} */
+/** The presenter, null if there is none. @type {Signal<Lead | null>} */
 export const lead = signal(null);
 /** Whether the page shows what they look at. */
 export const isFollowing = signal(false);
 /** Following may not be ended, but for `isHeld` being lifted. */
 export const isHeld = signal(false);
 
-/** The newest view of who leads. @type {Signal<PageView | null>} */
+/** The newest view of the presenter. @type {Signal<PageView | null>} */
 export const ledView = signal(null);
 /** The view that the page shows. @type {PageView | null} */
 let applied = null;
@@ -44,7 +44,7 @@ let remember = () => () => {};
 /** @param {() => () => void} how */
 export const setRemember = (how) => void (remember = how);
 
-/** Somebody leads from now on, or nobody: then following ends. @param {Lead | null} to */
+/** Sets the presenter; without one following ends. @param {Lead | null} to */
 export function setLead(to) {
   if (to?.term !== lead.peek()?.term) ledView.value = null;
   lead.value = to;
@@ -54,14 +54,14 @@ export function setLead(to) {
   }
 }
 
-/** The newest view of who leads has come. @param {PageView} to @param {number} term */
+/** Takes the newest view of the presenter. @param {PageView} to @param {number} term */
 export function led(to, term) {
   if (term !== lead.peek()?.term) return;
   ledView.value = to;
   if (isFollowing.peek()) apply();
 }
 
-/** Begins to follow who leads; nothing without a lead. */
+/** Starts to follow the presenter; does nothing without one. */
 export function follow() {
   if (!lead.peek() || isFollowing.peek()) return;
   kept = { view: view(), restore: remember() };
@@ -123,8 +123,7 @@ function apply() {
   moveTime(followed, to);
 }
 
-/**
- * Opens somebody else's branch.
+/** Opens the branch of another participant.
  * @param {string} run
  * @param {string} branch
  * @param {() => PageView | null} wanted the view that is to be shown now

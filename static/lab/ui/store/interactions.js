@@ -1,5 +1,5 @@
-// What ends following somebody, and what does not: the one list of it. Where an interaction of the first kind is carried out, it asks
-// `steer` before; nothing else needs to know who is followed.
+// What ends following, and what does not: the one list of it. Where an interaction of the first kind is carried out, it asks
+// `steer` before; no other module needs to know whether the page follows.
 
 /** Ends following: what moves time, changes what is looked at, or acts on a branch. */
 export const DETACHING = /** @type {const} */ ([
@@ -49,12 +49,11 @@ export const detaches = (interaction) => detaching.has(interaction);
 /** @type {(interaction: Interaction) => boolean} */
 let answer = () => true;
 
-/**
- * Whether an interaction may be carried out. While somebody is followed, one that ends it returns the page to its own
+/** Whether an interaction may be carried out. While the page follows, one that ends it returns the page to its own
  * branch and is not carried out: it was aimed at what was shown before.
  * @param {Interaction} interaction
  */
 export const steer = (interaction) => answer(interaction);
 
-/** Who answers: store/follow.js. @param {(interaction: Interaction) => boolean} how */
+/** Set by store/follow.js. @param {(interaction: Interaction) => boolean} how */
 export const onSteer = (how) => void (answer = how);

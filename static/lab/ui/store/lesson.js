@@ -10,7 +10,7 @@ import { stepRpc } from "./time.js";
 
 /** @import { StepFrame } from "./state.js" */
 
-/** @typedef {{ step: string, value: string, confidence: number }} Chosen `confidence` 0: not said yet */
+/** @typedef {{ step: string, value: string, confidence: number }} Chosen `confidence` 0: not chosen yet */
 
 const STOPS = [0.5, 0.7, 0.9, 0.99];
 const UNDECIDED = { step: "", value: "", confidence: 0 };
@@ -37,8 +37,7 @@ export function textOf({ id, state, text }) {
 /** The step whose prediction is asked now. */
 const askedStep = () => openedSteps().find(({ state, kind, given }) => state === "active" && kind === "prediction" && !given);
 
-/**
- * Tells the server what is done with the lesson. Its panel is about the page's own branch, so that is shown again.
+/** Sends an operation on the lesson to the server. Its panel is about the page's own branch, so that is shown again.
  * @param {string} op
  * @param {object} more
  */

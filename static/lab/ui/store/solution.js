@@ -13,11 +13,11 @@ const LINE_MS = 900;
 const STEP_MS = 350;
 const LOOK_MS = 100;
 const MAX_STEPS = 500;
-/** A stretch of simulated time is played in about so many seconds. */
+/** About how many seconds a stretch of simulated time is played in. */
 const STRETCH_S = 4;
 /** As long as a play without a length takes at most. */
 const PLAY_US = 60_000_000;
-/** After so long without the end of the step, time runs faster. */
+/** If the step has not ended after this time, simulated time runs faster. */
 const FASTER_MS = 2500;
 const FASTER = 4;
 const FASTEST = 20;

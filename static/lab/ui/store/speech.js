@@ -9,7 +9,7 @@ export const polite = signal("");
 /** What the assertive region holds. */
 export const assertive = signal("");
 
-/** The same text twice would not be heard twice. @param {Signal<string>} region @returns {(text: string) => void} */
+/** The same text twice would not be announced twice. @param {Signal<string>} region @returns {(text: string) => void} */
 const into = (region) => (text) => (region.value = text === region.peek() ? `${text}\u00a0` : text);
 
 export const speech = new Speech({ polite: into(polite), assertive: into(assertive) });

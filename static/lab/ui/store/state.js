@@ -30,7 +30,7 @@ export { batch, computed, effect, signal };
  *             reasons: string[] }} TransferFrame a choice is named by its place
  * @typedef {{ text: string, concept: string, against: { quote: string, text: string } | null, chain: number, via: number,
  *             chain_title: string, transfer: TransferFrame | null }} Debrief
- *   `chain`: the event that it explains, `via`: what its chain goes on at; 0 for none
+ *   `chain`: the event that it explains, `via`: the event at which its chain continues; 0 for none
  * @typedef {{ slug: string, brief: string, steps: (StepFrame | { state: "open" })[], hints: string[], hints_in_all: number,
  *             masked: boolean, finished: boolean, restarted: boolean, waits: boolean, debrief: Debrief | null }} ExerciseFrame
  *   in the language of the page, without the texts that are not due
@@ -42,7 +42,7 @@ export { batch, computed, effect, signal };
 export let player;
 /** The same; null before the first. What follows a player follows this. @type {Signal<Player | null>} */
 export const front = signal(null);
-/** The player of the branch that the page is of; while somebody else is followed, another one is shown. @type {Player} */
+/** The player of the page's own branch; while the page follows, another one is shown. @type {Player} */
 export let own;
 /** Whether the page shows its own branch. */
 export const isOwn = computed(() => front.value === null || front.value === own);

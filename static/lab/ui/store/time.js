@@ -52,7 +52,7 @@ export async function setRate(rate) {
   const { refusal } = player;
   wantedRate.value = rate;
   await run("speed", () => player.setRate(rate));
-  // The server's answer comes before its clock says so. A newer one may be in progress.
+  // The server's answer arrives before its clock changes. A newer request may be in progress.
   if (player.rate !== rate && player.refusal === refusal) await clockChanged();
   if (wantedRate.value === rate) wantedRate.value = null;
 }

@@ -16,7 +16,7 @@ import { batch, consoleOpen, effect, front, onShown, partition, player, selectio
  * @typedef {{ sight: () => Sight, showSight: (sight: Sight, most: string) => void }} Picture
  */
 
-/** At most so many views are sent a second. */
+/** Minimum interval between views that are sent. */
 const SENT_MS = 100;
 /** How far a played instant may be off before the picture jumps, milliseconds of wall time. */
 const DRIFT_MS = 300;
@@ -94,8 +94,7 @@ export function moveTime(mover, { seq, at_us, mode, rate }) {
   else mover.eventPaced();
 }
 
-/**
- * Tells what the page shows whenever that changes, ten times a second at most.
+/** Sends what the page shows whenever that changes, ten times a second at most.
  * @param {(view: PageView) => void} send
  * @returns {() => void} ends it
  */

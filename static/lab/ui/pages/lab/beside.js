@@ -1,4 +1,4 @@
-// What who leads looks at, drawn left of one's own lab: their picture, where they are in time, and the screen that they have open.
+// What the presenter looks at, drawn left of the page's own lab: their picture, their instant, and the screen that they have open.
 import { HwElement, byId, html } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
 import { t, texts } from "../../kit/i18n.js";
@@ -11,9 +11,9 @@ import { effect, panels, signal, split } from "../../store/state.js";
 /** @import { Stage } from "../../../draw/stage.js" */
 /** @import { Target } from "../../../core/view/selectors.js" */
 
-/** What the drawings beside tell is about another lab than this page's. */
+/** The drawings beside are about another lab than this page's. */
 const TOLD = ["hw-select", "hw-hover", "hw-context", "hw-command"];
-/** Time there is moved by who leads alone. */
+/** Only the presenter moves time there. */
 const still = { seek: () => {}, seekSeq: () => {}, goLive: () => {} };
 const SHOWN_MS = 200;
 

@@ -1,7 +1,7 @@
 // The instant at which the page has its first picture.
 import { effect, moment } from "../../store/state.js";
 
-/** Without a picture, what says why is not kept waiting longer than this. */
+/** Without a picture, the message that explains why is shown after this time. */
 const PATIENCE_MS = 400;
 
 /** Resolves when the first view is drawn, the connection does not come about, or after a while. @returns {Promise<void>} */

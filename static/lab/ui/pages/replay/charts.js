@@ -16,7 +16,7 @@ import * as replay from "./store.js";
 /** @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure> }} Stored */
 
 const KEPT = "highwater.replay.charts";
-/** While the class plays, the charts are told the instant so often, ms. */
+/** Interval at which the charts get the instant while the class plays, ms. */
 const TOLD_MS = 500;
 /** Of a chart, pixels: all are in one row. */
 const HEIGHT = 205;

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 
-/** Each key and the text that says what it does. */
+/** Each key and the text that describes it. */
 const KEYS = [
   ["Space", "key.play"], [".", "key.forward"], [",", "key.back"], ["Enter", "key.rpc"], ["← →", "replay.key.seconds"],
   ["[ ]", "replay.key.chapter"], ["Home End", "replay.key.ends"], ["/", "replay.search"], ["B", "replay.take_over"],

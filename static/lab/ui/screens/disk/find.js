@@ -180,7 +180,7 @@ class HwDiskFind extends HwElement {
     })}</div>`;
   }
 
-  /** What a frame of a binary search says. @param {Search} search @param {number} at @param {number} wanted */
+  /** The sentence for a step of a binary search. @param {Search} search @param {number} at @param {number} wanted */
   saidOfSearch(search, at, wanted) {
     const isTime = search.file === "timeindex";
     /** @param {number} key */
