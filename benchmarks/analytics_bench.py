@@ -39,7 +39,7 @@ from lab.analytics.store.publish import Changes, TableChange, publish  # noqa: E
 from lab.analytics.tables.registry import TABLES  # noqa: E402
 from lab.recordings.folder import BranchFolder, branch_folder  # noqa: E402
 from lab.runtime.engine import begin_recording  # noqa: E402
-from lab.runtime.rehearsal import rehearsal_run  # noqa: E402
+from lab.runtime.headless.rehearsal import rehearsal_run  # noqa: E402
 
 EVENTS = 100_000
 COLD_ROUNDS = 3

@@ -21,7 +21,7 @@ from broker_core.sim.invariants import INVARIANTS, REPLICATION
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, CreateTopicsRequest, ProduceRequest
 from broker_core.zk.memory_store import MemoryStore
-from lab.runtime.memory import reduce_gc_frequency
+from lab.runtime.machine.memory import reduce_gc_frequency
 
 PRODUCERS = 4
 #: about the batch size of a lab that plays at full speed

@@ -61,7 +61,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "lab.web.guests.GuestMiddleware",
+    "lab.web.classes.guests.GuestMiddleware",
     "lab.preferences.PreferencesMiddleware",
     "lab.web.middleware.refusals",
 ]
@@ -118,7 +118,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "lab.web.static_files.BuildStorage"},
+    "staticfiles": {"BACKEND": "lab.web.assets.static_files.BuildStorage"},
 }
 
 LANGUAGE_CODE = "en"

@@ -32,10 +32,10 @@ from broker_core.eras import DEFAULT_ERA
 from broker_core.events.console import CommandCompleted, CommandPrinted, shown
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import RunConfig
+from lab.runtime.headless.standalone import standalone
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.pacer import wall_ms
-from lab.runtime.standalone import standalone
 
 T = TypeVar("T")
 #: exit code and printed lines of a command that runs

@@ -25,24 +25,13 @@ from lab.api import (
     tables,
     texts,
 )
-from lab.web import (
-    account_pages,
-    board_pages,
-    challenge_pages,
-    class_pages,
-    course_pages,
-    dev,
-    door_pages,
-    learning_pages,
-    pages,
-    summary_pages,
-    transfer_pages,
-)
-from lab.web.class_socket import ClassSocket
+from lab.web import account_pages, challenge_pages, course_pages, dev, learning_pages, pages, transfer_pages
+from lab.web.assets.static_files import serve
+from lab.web.classes import board_pages, class_pages, door_pages, summary_pages
+from lab.web.classes.class_socket import ClassSocket
 from lab.web.recorded import lesson_pages, page_file, replay_pages, transcript_pages
 from lab.web.recorded import transfer_pages as recording_files
 from lab.web.socket import LabSocket
-from lab.web.static_files import serve
 
 _BRANCH = "<slug:run>/<slug:branch>"
 _RECORDING = "api/classes/<slug:slug>/recording"

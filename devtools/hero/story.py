@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from broker_core.run import Run
 from lab.exercises.loader import exercises
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 
 LESSON = "006-the-lost-record"
 SEED = 3

@@ -13,7 +13,7 @@ from msgspec import structs
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.transcript import TranscriptError, parse_transcript, ready_line, run_command, shown_raw
 from devtools.oracle.scenarios import config_of
-from lab.runtime.rehearsal import pageless_run, stores
+from lab.runtime.headless.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper.server import ZookeeperError
 
 

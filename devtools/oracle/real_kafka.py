@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lab.runtime.java import JavaError, find_java
+from lab.runtime.machine.java import JavaError, find_java
 from lab.runtime.zookeeper.server import end_process, free_port, port_is_taken
 
 VERSION = "3.9.1"

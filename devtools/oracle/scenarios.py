@@ -17,7 +17,7 @@ from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.transcript import Transcript, TranscriptError, difference, parse_transcript, play
 from broker_core.zk.store import ZkStore
-from lab.runtime.rehearsal import pageless_run, stores
+from lab.runtime.headless.rehearsal import pageless_run, stores
 from lab.runtime.zookeeper.server import ZookeeperError
 
 

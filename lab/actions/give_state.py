@@ -13,7 +13,7 @@ from lab.models import Branch, Class, Participant
 from lab.recordings.folder import remove_run_folder
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
-from lab.runtime.handouts import copy_handout, handout_folder, make_handout
+from lab.runtime.classes.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.policy import IN_CLASS

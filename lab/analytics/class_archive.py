@@ -27,8 +27,8 @@ from lab.analytics.jvm import TUNING, SparkError, archive_path, class_path, work
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
-from lab.runtime.java import Java
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
+from lab.runtime.machine.java import Java
 
 DUMP_TIMEOUT_S = 1_200
 """Beside other work, with the least priority, it takes its time."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from broker_core.texts import Rejection, Value, text
 from lab.analytics.place import local_master
-from lab.runtime.java import Java, JavaError, find_java
+from lab.runtime.machine.java import Java, JavaError, find_java
 
 MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
 START_TIMEOUT_S = 90.0

@@ -230,9 +230,7 @@ def encode_events(after: int, upto: int, events: list[bytes], patch: list[bytes]
 
 
 def encode_tiles(class_us: int, rows: Mapping[str, bytes]) -> bytes:
-    """The `tiles` frame: rows of `lab.runtime.tiles.LabTile`, encoded, by participant; `null` where there is none any
-    more.
-    """
+    """The `tiles` frame: encoded `LabTile`s (lab/runtime/classes/tiles.py) by participant; `null` for a removed one."""
     return b'{"k":"tiles","class_us":%d,"tiles":{%b}}' % (
         class_us,
         b",".join(b'"%b":%b' % (p.encode(), row) for p, row in rows.items()),

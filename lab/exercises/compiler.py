@@ -14,7 +14,7 @@ from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError
 from lab.exercises.questions import choices_of
 from lab.exercises.solution import Rehearsal, Section, lesson_run, wrong_sections_of
-from lab.runtime.rehearsal import check_line
+from lab.runtime.headless.rehearsal import check_line
 
 SEEDS = (1, 2, 3, 4, 5)
 MIN_MINUTES, MAX_MINUTES = 4, 10

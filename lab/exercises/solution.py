@@ -34,7 +34,7 @@ from lab.exercises.questions import meanings_of, outcome_of
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, cluster_of, run_setup
 from lab.protocol.frames import ExerciseFrame
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500

@@ -1,8 +1,8 @@
 """Engine checkpoints of a branch: from where a fork, or a core that wakes, executes again.
 
-Each is three files in `recording/checkpoints/`, named after the last event that it includes: `.engine` is what the
-engine made of itself, `.zookeeper` the tree that it works on, and `.json` names the files of the brokers and the version
-of the core. A checkpoint of another version is ignored.
+Each is three files in `recording/checkpoints/`, named after the last event that it includes: `.engine` is the pickled
+engine, `.zookeeper` the tree that it works on, and `.json` names the files of the brokers and the version of the core.
+A checkpoint of another version is ignored.
 
 While an engine runs, a copy of the process saves it (`save_aside`): the engine continues after some milliseconds,
 however large it is.

@@ -9,9 +9,9 @@ from broker_core.events import Event
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
-from lab.runtime.booted import BOOT_LIMIT_US, BOOT_STEP_US
 from lab.runtime.engine import RunConfig
-from lab.runtime.rehearsal import pageless_run
+from lab.runtime.headless.booted import BOOT_LIMIT_US, BOOT_STEP_US
+from lab.runtime.headless.rehearsal import pageless_run
 
 E = TypeVar("E", bound=Event)
 

@@ -13,12 +13,12 @@ from broker_core.run import RunConfig
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
-from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.lab import Lab
 from lab.runtime.lab_file import note_branches
 from lab.runtime.lab_thread import wait_for
 from lab.runtime.live_run import LiveRun
-from lab.runtime.memory import tune_process_memory
+from lab.runtime.machine.descriptors import use_all_descriptors
+from lab.runtime.machine.memory import tune_process_memory
 from lab.runtime.pacer import Pacer
 from lab.runtime.policy import ALONE, AT_ONCE_S, LabPolicy
 from lab.runtime.sharing.load import load

@@ -18,14 +18,15 @@ from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.failures import problem_of
+from lab.runtime.headless.wall_report import WallReport
 from lab.runtime.lab_thread import LabThread, wait_for
 from lab.runtime.live_run import LiveRun, Observer, PublishedUpdate, Snapshot
+from lab.runtime.machine.space import ensure_space
 from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
 from lab.runtime.page_facts import PageFacts
 from lab.runtime.policy import ALONE, LabPolicy
 from lab.runtime.sharing.load import load
 from lab.runtime.sharing.wakes import WakeQueue
-from lab.runtime.space import ensure_space
 from lab.runtime.stops import stop_of
 from lab.runtime.streaming.audience import Audience
 from lab.runtime.streaming.ring import Ring
@@ -33,7 +34,6 @@ from lab.runtime.streaming.shared import SharedFrames
 from lab.runtime.streaming.watcher import Watcher
 from lab.runtime.tcp.gateway import Gateway
 from lab.runtime.tcp.ports import open_gateway
-from lab.runtime.wall_report import WallReport
 from lab.runtime.zookeeper.server import ZookeeperError
 from lab.texts.refusal import Refusal
 

@@ -8,7 +8,7 @@ import msgspec
 from broker_core.events import Envelope
 from broker_core.events.console import CommandCompleted, CommandPrinted, shown
 from broker_core.texts import Rejection, render
-from lab.runtime.booted import RunConfig
+from lab.runtime.headless.booted import RunConfig
 from lab.studies.definition import Cell, Line, Result
 from lab.studies.measures import Watch
 from lab.trials.trial import Ended, Limits, Trial

@@ -12,7 +12,7 @@ from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.refusals import ShellError
 from broker_core.texts import Text, text
 from lab.exercises.bilingual import Bilingual
-from lab.runtime.booted import check_line
+from lab.runtime.headless.booted import check_line
 from lab.studies.definition import ERA_AXIS, FAULT_AXIS, Cell, Line, Place, Point, Study
 from lab.studies.lines import Lines
 from lab.studies.measures import MEASURES

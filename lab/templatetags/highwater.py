@@ -14,10 +14,10 @@ from broker_core.texts import Value
 from lab.exercises.bilingual import Bilingual
 from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import digest, translate
-from lab.web import vendor
+from lab.web.assets import vendor
+from lab.web.assets.modules import modules_of
+from lab.web.assets.static_files import JOINT
 from lab.web.dev import build_of_files
-from lab.web.modules import modules_of
-from lab.web.static_files import JOINT
 
 register = template.Library()
 

@@ -11,7 +11,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.texts import Text, text
 from broker_core.view.tree import View
 from broker_core.zk.memory_store import MemoryStore
-from lab.runtime.booted import RunConfig, booted_run
+from lab.runtime.headless.booted import RunConfig, booted_run
 from lab.trials.aftermath import complaints, missing_brokers, repair_commands
 
 SETTLE_US = 1_000_000

@@ -20,7 +20,7 @@ from lab.classroom.limits import KeyTries
 from lab.preferences import preferences_of
 from lab.rights import rights_changed
 from lab.texts.refusal import Refusal
-from lab.web.guests import forget_all
+from lab.web.classes.guests import forget_all
 from lab.web.pages import page, user_of
 from lab.web.sign_in import safe_next, sign_in
 

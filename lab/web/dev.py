@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from lab.web import static_files
+from lab.web.assets import static_files
 
 
 @require_safe

@@ -14,7 +14,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
 
 from lab.rights import hold
-from lab.web.guests import person_of_scope
+from lab.web.classes.guests import person_of_scope
 
 T = TypeVar("T")
 

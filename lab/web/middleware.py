@@ -14,7 +14,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from lab.analytics.store.objects import PlaceError
 from lab.preferences import preferences_of
-from lab.runtime.space import disk_full, is_disk_full
+from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.texts.refusal import Refusal, no_page
 
 Answer = Callable[[HttpRequest], Any]

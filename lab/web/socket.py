@@ -42,7 +42,7 @@ from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
 from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher
 from lab.texts.refusal import Refusal
 from lab.web.act_limit import ALONE, IN_CLASS, ActLimit
-from lab.web.guests import person_of_scope
+from lab.web.classes.guests import person_of_scope
 from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from lab.actions.classes.live_class import close_classes
 from lab.classroom.codes import shown_code
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class, Run
-from lab.web import door_pages
+from lab.web.classes import door_pages
 from tests.support.classroom.class_pages import Page as ClassPage
 from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.guest import Guest

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from lab.actions.classes.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class, Run
-from lab.web import door_pages
+from lab.web.classes import door_pages
 from tests.support.axe import violations
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import PATIENCE_S, LabServer

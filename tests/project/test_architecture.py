@@ -102,7 +102,12 @@ PLANTED = [
     ),
     ("broker_core/zk/store.py", "import kazoo.client", "kazoo", "the core stands alone"),
     ("broker_core/log/__init__.py", "import django.conf", "django", "the core stands alone"),
-    ("broker_core/log/__init__.py", "from lab.runtime import java", "lab.runtime.java", "the core stands alone"),
+    (
+        "broker_core/log/__init__.py",
+        "from lab.runtime.machine import java",
+        "lab.runtime.machine.java",
+        "the core stands alone",
+    ),
     (
         "lab/web/socket.py",
         "import broker_core.sim.kernel",
@@ -128,10 +133,10 @@ PLANTED = [
         "pyspark",
         "stored tables are read without Spark and without Django",
     ),
-    ("lab/runtime/java.py", "import lab.web.socket", "lab.web.socket", "layers of the lab"),
+    ("lab/runtime/machine/java.py", "import lab.web.socket", "lab.web.socket", "layers of the lab"),
     ("lab/models.py", "import lab.web.pages", "lab.web.pages", "layers of the lab"),
     (
-        "lab/runtime/java.py",
+        "lab/runtime/machine/java.py",
         "import devtools.tour.tour",
         "devtools.tour.tour",
         "developers' tools stand above the lab",

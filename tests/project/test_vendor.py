@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.template import Context
 
 from lab.templatetags.highwater import importmap
-from lab.web import vendor
+from lab.web.assets import vendor
 
 
 @pytest.fixture

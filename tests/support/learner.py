@@ -7,7 +7,7 @@ from lab.exercises.moment import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.protocol.frames import ExerciseFrame
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 
 SLUG = "001-high-watermark-two-fetches"
 OFFSET = "002-finding-an-offset"

@@ -19,7 +19,7 @@ from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.notices import Notice, tell
 from lab.models import Branch, Class, ExerciseProgress, Participant, Role
-from lab.runtime.handouts import handout_folder
+from lab.runtime.classes.handouts import handout_folder
 from lab.runtime.host import Host
 
 FIRST_HANDOUT = 1

@@ -39,9 +39,9 @@ from lab.learning.log import forget_listener, on_append
 from lab.models import Class, Participant, Presence, source_name
 from lab.protocol.frames import encode
 from lab.rights import Audience, Grant, grants
+from lab.runtime.classes.shown_labs import note_shown
 from lab.runtime.host import host
 from lab.runtime.sharing.load import load
-from lab.runtime.shown_labs import note_shown
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 

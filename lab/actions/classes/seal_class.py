@@ -43,8 +43,8 @@ from lab.classroom.recorded.sealed import (
 from lab.models import Class, Run
 from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
+from lab.runtime.classes.shown_labs import LABS
 from lab.runtime.host import host
-from lab.runtime.shown_labs import LABS
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)

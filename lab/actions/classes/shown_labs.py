@@ -13,8 +13,8 @@ from lab.actions.classes.recordings import is_imported, look_into
 from lab.classroom.recorded.playback import Playback
 from lab.models import Branch, Class, Run
 from lab.recordings.recording import Recording
+from lab.runtime.classes.shown_labs import LABS, is_kept, keep_shown, kept_folder
 from lab.runtime.host import Host, host
-from lab.runtime.shown_labs import LABS, is_kept, keep_shown, kept_folder
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)

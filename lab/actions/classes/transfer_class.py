@@ -23,7 +23,7 @@ from lab.classroom.recorded.sealed import SealedManifest
 from lab.models import Class
 from lab.recordings.folder import branch_folder
 from lab.rights import require
-from lab.runtime.shown_labs import LABS
+from lab.runtime.classes.shown_labs import LABS
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 

@@ -7,9 +7,9 @@ from lab.classroom.board import Now
 from lab.classroom.room import Room, Seat
 from lab.classroom.wall_rows import NO_ROW, WallRows
 from lab.protocol.frames import encode
+from lab.runtime.classes.tiles import LabName, Tiles
 from lab.runtime.host import Host
 from lab.runtime.sharing.load import load
-from lab.runtime.tiles import LabName, Tiles
 
 logger = logging.getLogger(__name__)
 

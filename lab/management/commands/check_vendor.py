@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from lab.web import vendor
+from lab.web.assets import vendor
 
 
 class Command(BaseCommand):

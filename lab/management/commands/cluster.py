@@ -18,12 +18,12 @@ from broker_core.refusals import ClusterError, ConfigException
 from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder, remove_run_folder
 from lab.runtime import engine
-from lab.runtime.descriptors import use_all_descriptors
+from lab.runtime.headless.standalone import standalone
 from lab.runtime.lab import Lab
 from lab.runtime.lab_thread import wait_for
-from lab.runtime.memory import tune_process_memory
+from lab.runtime.machine.descriptors import use_all_descriptors
+from lab.runtime.machine.memory import tune_process_memory
 from lab.runtime.pacer import wall_ms
-from lab.runtime.standalone import standalone
 from lab.runtime.tcp.bound_ports import HOST
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal

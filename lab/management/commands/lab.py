@@ -33,12 +33,12 @@ from lab.learning.log import close_all
 from lab.recordings.folder import finish_removals
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
-from lab.runtime.space import ensure_space
+from lab.runtime.machine.space import ensure_space
 from lab.runtime.zookeeper.server import EmbeddedZookeeper, ZookeeperError
 from lab.texts.refusal import Refusal
-from lab.web import vendor
+from lab.web.assets import vendor
+from lab.web.classes.qr import qr_text
 from lab.web.network import LOOPBACK, Room, TlsError, apply_room, room_of
-from lab.web.qr import qr_text
 
 HOST = LOOPBACK
 WITHOUT_TLS = (

@@ -18,8 +18,8 @@ from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.texts import render
 from broker_core.wire.framing import FrameSplitter
-from lab.runtime.descriptors import max_connections
 from lab.runtime.live_run import LiveRun, PublishedUpdate
+from lab.runtime.machine.descriptors import max_connections
 from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, port_of, release_port, share
 from lab.runtime.tcp.turns import feed
 from lab.texts.refusal import Refusal

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from broker_core.texts import Text, render
-from lab.runtime.java import Java, JavaError, find_java
+from lab.runtime.machine.java import Java, JavaError, find_java
 
 JARS = (
     "zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java", "commons-io", "audience-annotations",

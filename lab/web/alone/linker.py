@@ -7,8 +7,8 @@ import specifiers are left as placeholders here.
 
 import re
 
-from lab.web.modules import resolved
-from lab.web.static_files import folder
+from lab.web.assets.modules import resolved
+from lab.web.assets.static_files import folder
 
 _SPECIFIER = re.compile(
     r"""^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"(?P<static>[^"]+)";"""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from django.conf import settings
 
 from lab.texts.i18n import LANGUAGES, catalogue
-from lab.web import vendor
 from lab.web.alone.linker import joined, linked
-from lab.web.static_files import build_id, folder
+from lab.web.assets import vendor
+from lab.web.assets.static_files import build_id, folder
 
 ENTRY = "lab/ui/pages/alone/main.js"
 CLASS_ENTRY = "lab/ui/pages/alone/class/main.js"

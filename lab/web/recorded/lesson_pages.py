@@ -18,8 +18,8 @@ from lab.preferences import preferences_of
 from lab.rights import LOCAL_USER, require
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
-from lab.web.class_pages import classes_page, starts
-from lab.web.guests import participant_of_cookie, remember
+from lab.web.classes.class_pages import classes_page, starts
+from lab.web.classes.guests import participant_of_cookie, remember
 from lab.web.pages import user_of
 from lab.web.recorded.replay_pages import shown_class_instant
 

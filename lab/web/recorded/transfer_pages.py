@@ -11,7 +11,7 @@ from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.class_file import SUFFIX
 from lab.models import Class
 from lab.texts.refusal import Refusal
-from lab.web.class_pages import classes_page
+from lab.web.classes.class_pages import classes_page
 from lab.web.pages import user_of
 from lab.web.transfer_pages import file_answer, import_view
 

@@ -21,7 +21,7 @@ from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.znodes import TopicZnode
 from devtools.oracle.scenarios import config_of
 from devtools.sim.parity import differences
-from lab.runtime.rehearsal import pageless_run
+from lab.runtime.headless.rehearsal import pageless_run
 from tests.support.controller_harness import FakeBroker, FakeCluster
 from tests.support.paths import DATA
 

@@ -28,7 +28,7 @@ from lab.analytics.store.publish import ConflictError
 from lab.analytics.tables.registry import TABLES
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT

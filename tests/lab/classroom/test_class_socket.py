@@ -151,7 +151,7 @@ def test_invalid_frame_is_refused_with_a_message(classroom: Classroom, frame: st
 
 
 @pytest.mark.parametrize(
-    "place", ["lab.web.class_socket.texts_of", "lab.classroom.writer.decide", "lab.classroom.writer.fold"]
+    "place", ["lab.web.classes.class_socket.texts_of", "lab.classroom.writer.decide", "lab.classroom.writer.fold"]
 )
 def test_internal_error_in_an_act_is_answered_and_the_class_continues(
     classroom: Classroom, place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

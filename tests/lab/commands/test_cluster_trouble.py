@@ -14,8 +14,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, Topic
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from lab.runtime import lab as lab_module
-from lab.runtime import space
-from lab.runtime.descriptors import OWN_DESCRIPTORS, use_all_descriptors
+from lab.runtime.machine import space
+from lab.runtime.machine.descriptors import OWN_DESCRIPTORS, use_all_descriptors
 from lab.runtime.tcp import gateway
 from lab.testing import Highwater
 from tests.support.cluster_process import cluster, first_line

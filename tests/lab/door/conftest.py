@@ -10,7 +10,7 @@ from lab.actions.classes.give_class import give_class
 from lab.actions.classes.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class
-from lab.web import door_pages
+from lab.web.classes import door_pages
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer, Visitor
 

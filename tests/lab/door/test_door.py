@@ -10,7 +10,7 @@ from lab.actions.classes import door
 from lab.classroom.codes import shown_code, shown_digits
 from lab.classroom.notices import Notice, forget_listener, on_notice
 from lab.models import Class, Participant
-from lab.web import door_pages
+from lab.web.classes import door_pages
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import LabServer, Visitor
 

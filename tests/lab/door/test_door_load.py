@@ -18,7 +18,7 @@ from lab.classroom.limits import WrongCodes
 from lab.models import Class, Run
 from lab.rights import Grant, grants
 from lab.texts.refusal import Refusal
-from lab.web import door_pages
+from lab.web.classes import door_pages
 from tests.support.classroom.guest import Guest
 from tests.support.classroom.people import make_class, make_user
 from tests.support.lab_server import LabServer, Visitor

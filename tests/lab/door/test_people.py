@@ -98,7 +98,7 @@ def test_forged_and_old_cookies_identify_no_participant(
     elsewhere = Guest(lab_server)
     elsewhere._add_cookie(real.name.replace(room.slug, "otherrm"), real.value)
     assert "/sign-in/" in elsewhere.get("/runs/").url
-    monkeypatch.setattr("lab.web.guests.MAX_AGE_S", -1)
+    monkeypatch.setattr("lab.web.classes.guests.MAX_AGE_S", -1)
     assert "/sign-in/" in guest.get("/runs/").url
 
 

@@ -21,7 +21,7 @@ from lab.exercises.progress import Progress
 from lab.exercises.questions import said
 from lab.exercises.solution import Rehearsal
 from lab.management.commands import check_exercises
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
 
 

@@ -17,7 +17,7 @@ from lab.exercises.predicates.messages import has_read, parked, rpc_in_flight
 from lab.exercises.predicates.partitions import isr
 from lab.exercises.quantities import check_quantity, number_of
 from lab.exercises.setup import run_setup
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.learner import OFFSET, POWER, SLUG, Learner
 
 

@@ -10,7 +10,7 @@ from lab.exercises.observer import Shown
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.protocol.frames import ExerciseFrame
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 from tests.support.learner import POWER, SLUG, Learner
 

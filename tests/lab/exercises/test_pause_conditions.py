@@ -5,7 +5,7 @@ import pytest
 from broker_core.events import Envelope
 from broker_core.run import Run
 from lab.exercises.pause_conditions import proposals, stop_at
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.runtime.stops import StoppingCore
 
 FAR_US = 60_000_000

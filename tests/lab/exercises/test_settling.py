@@ -6,7 +6,7 @@ import pytest
 from broker_core.run import Run
 from lab.exercises.loader import exercises
 from lab.exercises.settling import Question, Reading
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 
 LESSON = exercises()["001-high-watermark-two-fetches"]
 STEP = LESSON.step("predict")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from lab.web.modules import modules_of
+from lab.web.assets.modules import modules_of
 from tests.support.lab_server import Visitor
 from tests.support.paths import ROOT
 

@@ -15,8 +15,8 @@ from lab.texts.i18n import LANGUAGES
 from lab.web.alone import document, linker
 from lab.web.alone.linker import LinkError, linked
 from lab.web.alone.program import ENTRY, class_program, program
-from lab.web.modules import resolved
-from lab.web.static_files import folder
+from lab.web.assets.modules import resolved
+from lab.web.assets.static_files import folder
 from tests.support.lab_server import LabServer, Visitor
 
 NAME = 'A <b>run</b> </script><script>alert("\u2028")</script>'

@@ -18,8 +18,8 @@ from lab.recordings.fork import fork_recording
 from lab.recordings.process_copy import ProcessCopy
 from lab.recordings.recording import Recording
 from lab.runtime import engine
-from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.live_run import LiveRun
+from lab.runtime.machine.descriptors import use_all_descriptors
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import busy_run, folder_of, open_again, run_lines, run_until_events

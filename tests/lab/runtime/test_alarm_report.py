@@ -7,7 +7,7 @@ import pytest
 
 from broker_core.events import Envelope
 from broker_core.events.world import InvariantViolated
-from lab.runtime.alarm_report import REPEAT_S, AlarmReport
+from lab.runtime.headless.alarm_report import REPEAT_S, AlarmReport
 from lab.runtime.live_run import PublishedUpdate
 
 

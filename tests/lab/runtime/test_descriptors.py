@@ -10,7 +10,7 @@ import resource
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
 from broker_core.sim import real_disk
-from lab.runtime.descriptors import use_all_descriptors
+from lab.runtime.machine.descriptors import use_all_descriptors
 use_all_descriptors()
 soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 assert soft == (65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)), soft

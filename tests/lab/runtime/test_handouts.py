@@ -10,7 +10,7 @@ from lab.recordings.folder import BranchFolder
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime import engine
-from lab.runtime.handouts import copy_handout, handout_folder, make_handout
+from lab.runtime.classes.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import busy_run, folder_of, run_for, run_lines
@@ -170,7 +170,7 @@ def test_handout_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch:
     def broken(recording: Recording) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("lab.runtime.handouts._seal", broken)
+    monkeypatch.setattr("lab.runtime.classes.handouts._seal", broken)
     with pytest.raises(OSError, match="full"):
         make_handout(recording, 400, made)
     assert not made.path.parent.exists()

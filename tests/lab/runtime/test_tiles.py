@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from lab.runtime.classes.tiles import Tiles
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
-from lab.runtime.tiles import Tiles
 from tests.support.labs import play, set_mode, submit
 from tests.support.recorded_runs import CONFIG, TOPIC
 

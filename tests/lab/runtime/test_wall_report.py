@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from lab.runtime.wall_report import BEHIND_S, REPEAT_S, WallReport
+from lab.runtime.headless.wall_report import BEHIND_S, REPEAT_S, WallReport
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.texts import render
-from lab.runtime.java import JavaError, find_java
+from lab.runtime.machine.java import JavaError, find_java
 from lab.runtime.zookeeper.server import (
     EmbeddedZookeeper,
     PortTaken,

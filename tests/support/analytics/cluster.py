@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.analytics.jvm import OPENED
-from lab.runtime.java import find_java
+from lab.runtime.machine.java import find_java
 
 START_S = 120.0
 #: As a cluster's owner would have them, in spark-defaults.conf.

@@ -24,7 +24,7 @@ from lab.analytics.tables.registry import TABLES
 from lab.management.commands import dump_log
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import begin_recording
-from lab.runtime.rehearsal import rehearsal_run
+from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.analytics.made_tables import frame
 
 #: (console line, milliseconds of simulated time that follow)

@@ -71,7 +71,7 @@ export interface ClassTree {
 
 /** A replica of a tile. Role: leader, in sync, out of sync, offline. `cut`: the offset that its log was truncated to last, null for never. */
 export type TileReplica = [broker: number, role: "l" | "i" | "o" | "x", first: number, end: number, hw: number, cut: number | null];
-/** The newest state of a lab; see lab/runtime/tiles.py. */
+/** The newest state of a lab; see lab/runtime/classes/tiles.py. */
 export type Tile = [mode: "asleep" | "pause" | "play" | "event_paced", seq: number, at_us: number, partition: string, replicas: TileReplica[]];
 
 /** Something that a page asks of the class; see lab/classroom/acts/ops.py. */

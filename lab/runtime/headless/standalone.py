@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping
 
 from lab.recordings.folder import BranchFolder
 from lab.runtime import engine
-from lab.runtime.alarm_report import AlarmReport
+from lab.runtime.headless.alarm_report import AlarmReport
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.runtime.machine.space import ensure_space
 from lab.runtime.pacer import wall_ms
-from lab.runtime.space import ensure_space
 from lab.runtime.tcp.gateway import Gateway
 from lab.texts.refusal import Refusal
 

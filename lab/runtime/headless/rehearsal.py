@@ -12,7 +12,7 @@ from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import Disk, SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
-from lab.runtime.booted import booted_run
+from lab.runtime.headless.booted import booted_run
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 from lab.runtime.zookeeper.server import EmbeddedZookeeper
 

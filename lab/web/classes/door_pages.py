@@ -25,7 +25,7 @@ from lab.classroom.notices import Notice, tell
 from lab.models import Class, Consent, Participant, Presence
 from lab.preferences import preferences_of
 from lab.texts.refusal import Refusal
-from lab.web.guests import participant_of_cookie, remember
+from lab.web.classes.guests import participant_of_cookie, remember
 
 LINK_KEY_LENGTH = 20
 """What is shorter is a code."""

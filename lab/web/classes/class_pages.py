@@ -36,11 +36,11 @@ from lab.preferences import preferences_of
 from lab.rights import Right, may, membership_of, require
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
-from lab.web.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many
-from lab.web.guests import forget, participant_of_cookie, remember
+from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many
+from lab.web.classes.guests import forget, participant_of_cookie, remember
+from lab.web.classes.qr import qr_svg
 from lab.web.network import may_hear, shown_address
 from lab.web.pages import page, user_of
-from lab.web.qr import qr_svg
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 

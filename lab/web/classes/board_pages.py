@@ -18,9 +18,9 @@ from lab.classroom.codes import shown_code, shown_digits
 from lab.models import Class, Role
 from lab.rights import membership_of
 from lab.texts.refusal import Refusal
+from lab.web.classes.qr import qr_svg
 from lab.web.network import shown_address
 from lab.web.pages import page
-from lab.web.qr import qr_svg
 
 
 @never_cache

@@ -71,10 +71,10 @@ from lab.protocol.frames import (
 )
 from lab.rights import let_go, membership_of
 from lab.runtime.host import host
+from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.runtime.sharing.load import load
-from lab.runtime.space import disk_full, is_disk_full
 from lab.texts.refusal import Refusal
-from lab.web.guests import person_of_scope
+from lab.web.classes.guests import person_of_scope
 from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from pathlib import PurePosixPath
 
-from lab.web import vendor
-from lab.web.static_files import build_id, folder
+from lab.web.assets import vendor
+from lab.web.assets.static_files import build_id, folder
 
 _IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"([^"]+)";""", re.MULTILINE)
 

@@ -1,0 +1,1 @@
+"""Engines and clusters without a page: for `manage.py cluster`, trials, studies and solutions of lessons."""

@@ -1,0 +1,1 @@
+"""What this machine gives the process: descriptors, memory, disk space, Java."""

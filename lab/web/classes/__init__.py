@@ -1,0 +1,1 @@
+"""Pages and the socket of classes: door, board, summaries, guests."""
