@@ -12,6 +12,7 @@ const MAX_KNOWN = 2000;
 /** @typedef {{ id: string, values: Record<string, Value> }} Text */
 /** @typedef {string | Text} Value */
 /** @typedef {Record<string, string>} Catalogue id to template, in one language */
+/** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate a text of the page in the visitor's language */
 
 /**
  * The message of a code; null where it is none, but prose of an old recording or Kafka's own words.

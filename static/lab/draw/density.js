@@ -12,7 +12,7 @@ import { uiWidth } from "./svg.js";
 /** @import { Mark } from "../core/recording/recording.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { TimeMover } from "./spacetime.js" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 export const DENSITY_H = 34;
 const BASE = 30;

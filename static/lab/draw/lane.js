@@ -8,7 +8,7 @@ import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { View } from "../core/view/view.d.ts" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 const BAR_W = 44;
 

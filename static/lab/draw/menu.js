@@ -5,7 +5,7 @@ import { menuFor } from "../core/actions/menu.js";
 /** @import { MenuItem } from "../core/actions/menu.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Target } from "../core/view/selectors.js" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 /**
  * Opens the menu of a thing at a place, if there is anything to choose; it closes by choosing, Escape, or a press elsewhere.

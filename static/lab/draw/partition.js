@@ -7,7 +7,7 @@ import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { Replica, View } from "../core/view/view.d.ts" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 /**
  * @typedef {{ selected: string, cursor: { replica: string, offset: number } | null, asks: Map<string, number>, stepping: boolean

@@ -4,11 +4,11 @@
 import { isZooKeeperRequest } from "../core/recording/history.js";
 import { LABEL_W, layoutLanes, spanOf, toSegment, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/view/selectors.js";
-import { tickText, ticks } from "../core/player/timemap.js";
 import { Labels } from "./labels.js";
 import { begin, hatch } from "./palette.js";
 import { drawWay, labelPlace, wayOf } from "./span.js";
 import { monoWidth } from "./svg.js";
+import { drawAxis, drawPlayhead } from "./time_axis.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Change } from "../core/view/changes.js" */
@@ -20,7 +20,7 @@ import { monoWidth } from "./svg.js";
 /** @import { AnyNode, View } from "../core/view/view.d.ts" */
 /** @import { Plan } from "./anchors.js" */
 /** @import { Palette } from "./palette.js" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
 const MAX_LINES = 400;
@@ -130,7 +130,8 @@ export class SpaceTime {
     const spans = this.#history.messages(map.from_us, at_us);
     this.#crowded = spans.length > MAX_LINES;
 
-    this.#drawAxis(context, map, at_us);
+    const size = { width: this.#width, height: this.#height };
+    drawAxis(context, map, at_us, size, this.#palette);
     const future_x = Math.max(LABEL_W, map.x(at_us));
     hatch(context, future_x, 16, this.#width - future_x, this.#height - 16, this.#palette.raise);
     this.#drawLanes(context, view, lanes);
@@ -147,7 +148,7 @@ export class SpaceTime {
       this.#drawDeeds(context, map, lanes, at_us, labels);
       labels.draw();
     }
-    this.#drawPlayhead(context, map, at_us, isPast);
+    drawPlayhead(context, map, at_us, isPast, size, this.#palette);
     context.restore();
     this.#speak(at_us, live_at_us);
     // While a crowded picture runs, what would be fetched has left it before it is here.
@@ -156,24 +157,6 @@ export class SpaceTime {
   }
 
   // --- parts ---------------------------------------------------------------------------------------------------
-
-  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us */
-  #drawAxis(context, map, at_us) {
-    const { line, ink3, mono } = this.#palette;
-    const { step_us, ticks: list } = ticks(Math.max(0, map.from_us), map.to_us, Math.max(3, (this.#width - LABEL_W) / 100));
-    context.font = `9.5px ${mono}`;
-    context.textAlign = "left";
-    const head = map.x(at_us);
-    for (const tick of list) {
-      const x = map.x(tick);
-      if (x < LABEL_W) continue;
-      context.fillStyle = line;
-      context.fillRect(Math.round(x), 16, 1, this.#height - 16);
-      if (x > head - 58 && x < head + 78) continue;
-      context.fillStyle = ink3;
-      context.fillText(tickText(tick, step_us), x + 4, 12);
-    }
-  }
 
   /** @param {CanvasRenderingContext2D} context @param {View} view @param {Map<string, number>} lanes */
   #drawLanes(context, view, lanes) {
@@ -372,32 +355,6 @@ export class SpaceTime {
       context.fill();
     });
     context.globalAlpha = 1;
-  }
-
-  /** @param {CanvasRenderingContext2D} context @param {Scale} map @param {number} at_us @param {boolean} past */
-  #drawPlayhead(context, map, at_us, past) {
-    const { primary, "primary-ink": ink, select, mono } = this.#palette;
-    const x = map.x(at_us);
-    const hue = past ? select : primary;
-    context.fillStyle = hue;
-    context.fillRect(x - 0.8, 0, 1.6, this.#height);
-    context.beginPath();
-    context.moveTo(x - 6, 0);
-    context.lineTo(x + 6, 0);
-    context.lineTo(x + 6, 7);
-    context.lineTo(x, 13);
-    context.lineTo(x - 6, 7);
-    context.fill();
-    const words = (Math.floor(at_us) / 1e6).toFixed(Math.min(6, Math.max(1, Math.ceil(7 - Math.log10(map.to_us - map.from_us)))));
-    context.font = `700 10px ${mono}`;
-    const w = context.measureText(words).width + 10;
-    const left = x + 9 + w > this.#width ? x - 9 - w : x + 9;
-    context.beginPath();
-    context.roundRect(left, 1, w, 14, 3);
-    context.fill();
-    context.fillStyle = past ? this.#palette.panel : ink;
-    context.textAlign = "left";
-    context.fillText(words, left + 5, 11.5);
   }
 
   /** @param {number} at_us @param {number} live_at_us */

@@ -28,7 +28,7 @@ import { Topology } from "./topology.js";
 /** @import { Camera, Ranges } from "../core/layout/strips.js" */
 /** @import { Window } from "../core/layout/spacetime.js" */
 /** @import { TimeMover } from "./spacetime.js" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 /**
  * @typedef {{ stage: HTMLElement, timeline: HTMLElement }} Hosts

@@ -12,7 +12,7 @@ import { Keyed, s, set } from "./svg.js";
 /** @import { Target } from "../core/view/selectors.js" */
 /** @import { Framed } from "./anchors.js" */
 /** @import { Palette } from "./palette.js" */
-/** @import { Translate } from "./topology.js" */
+/** @import { Translate } from "../core/texts.js" */
 
 /** While only the clock advances, the times since caught up are written at this interval, ms. */
 const CLOCK_MS = 100;

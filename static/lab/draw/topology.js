@@ -1,11 +1,10 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
-import { memberLag } from "../core/view/groups.js";
 import { along, isNarrow, layoutTopology, topologyHeight, topologyWidth, track } from "../core/layout/topology.js";
-import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds,
-  unflushed } from "../core/view/selectors.js";
+import { byName, familyOf, faultsOfLink, faultyLinks, nodesByKind, parkedAt, shortNeeds } from "../core/view/selectors.js";
 import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
+import { NodeCards } from "./node_cards.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { Texts } from "../core/texts.js" */
@@ -14,9 +13,8 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 /** @import { Player } from "../core/player/player.js" */
 /** @import { TopologyLayout, Box } from "../core/layout/topology.js" */
 /** @import { Target } from "../core/view/selectors.js" */
-/** @import { AnyNode, BrokerNode, ConsumerNode, ProducerNode, View } from "../core/view/view.d.ts" */
-/** @typedef {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }} Card */
-/** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
+/** @import { ProducerNode, View } from "../core/view/view.d.ts" */
+/** @import { Translate } from "../core/texts.js" */
 
 /** While time runs too fast for pills, the picture is drawn at this interval, ms: its lines count recent messages. */
 const CROWDED_MS = 66;
@@ -41,6 +39,7 @@ export class Topology {
   #drawn_ms = 0;
   #svg = s("svg", { class: "hw-topology", role: "group" });
   #legend = s("g", { class: "hw-legend" });
+  #cards;
   #links;
   #nodes;
   #docked;
@@ -52,6 +51,7 @@ export class Topology {
     this.#player = player;
     this.#t = t;
     this.#texts = texts;
+    this.#cards = new NodeCards(t, texts);
     const layer = () => this.#svg.appendChild(s("g"));
     this.#svg.append(s("defs", {},
       s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" },
@@ -263,7 +263,7 @@ export class Topology {
       const box = /** @type {Box} */ (layout.nodes.get(id));
       const node = view.nodes[id];
       const { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines } = item;
-      const card = this.#cardOf(view, id, node, at_us, box.w);
+      const card = this.#cards.card(view, id, at_us, box.w, this.topic);
       means(root, card.target);
       const small = box.h < 30;
       const chosen = this.selected?.type === card.target.type && this.selected.id === card.target.id;
@@ -289,118 +289,6 @@ export class Topology {
         set(line, { class: `hw-card-line ${tone}` });
       });
     });
-  }
-
-  /** The texts of a node's card.
-   * @param {View} view @param {string} id @param {AnyNode} node @param {number} at_us @param {number} width of the card
-   * @returns {Card}
-   */
-  #cardOf(view, id, node, at_us, width) {
-    const t = this.#t;
-    switch (node.kind) {
-      case "broker":
-        return this.#brokerCard(view, id, node, at_us, width);
-      case "producer":
-        return this.#producerCard(view, id, node);
-      case "consumer":
-        return node.member ? this.#memberCard(view, id, node, at_us) : this.#consumerCard(id, node, at_us);
-      case "client":
-        return { target: { type: "client", id }, title: node.settings["client.id"] || id, tag: "", tag_class: "",
-          lines: [[node.settings.software ?? "", ""], [`${id} · ${node.settings.host}`, "dim"]] };
-      case "zookeeper":
-        return { target: { type: "znode", id: "/" }, title: `ZooKeeper · ${t("draw.zookeeper.ephemerals", { n: ephemerals(view) })}`,
-          tag: "", tag_class: "", lines: [] };
-      case "shell":
-        return { target: { type: "client", id }, title: t("draw.shell"), tag: "", tag_class: "", lines: [] };
-    }
-  }
-
-  /** @param {View} view @param {string} id @param {ProducerNode} node @returns {Card} */
-  #producerCard(view, id, node) {
-    const t = this.#t;
-    const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
-    const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
-    const waiting = Object.values(node.batches).filter(({ state }) => state !== "sent").length;
-    const in_flight = inFlight(view, id);
-    const counts = waiting ? t("draw.producer.waits", { waiting, in_flight })
-      : t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged });
-    return {
-      target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
-      lines: [
-        [node.rate ? `${where} · ${node.rate}/s` : where, ""],
-        node.failed ? [t("draw.producer.failed", { n: node.failed }), "bad"] : [counts, "dim"],
-      ],
-    };
-  }
-
-  /** @param {string} id @param {ConsumerNode} node @param {number} at_us @returns {Card} */
-  #consumerCard(id, node, at_us) {
-    const t = this.#t;
-    const lag = t("draw.consumer.lag", { n: Math.max(0, node.high_watermark - node.position) });
-    return {
-      target: { type: "client", id }, title: id, tag: node.position < 0 ? "" : `@ ${node.position}`, tag_class: "fetch",
-      lines: [
-        [node.partition ? t("draw.consumer.from", { partition: node.partition }) : t("draw.consumer.idle"), ""],
-        node.state === "frozen" ? this.#frozen(node, at_us) : node.position < 0 ? ["", ""] : [lag, "dim"],
-      ],
-    };
-  }
-
-  /**
-   * A member of a group: the partitions it owns, else its state.
-   * @param {View} view @param {string} id @param {ConsumerNode} node @param {number} at_us
-   * @returns {Card}
-   */
-  #memberCard(view, id, node, at_us) {
-    const owned = node.assignment ?? [];
-    const group = node.settings?.["group.id"] ?? "";
-    const state = this.#texts.term(node.member?.state ?? "");
-    const owns = owned.length > 3 ? this.#t("draw.consumer.owns", { n: owned.length }) : shorten(owned, this.topic);
-    return {
-      target: { type: "client", id }, title: id, tag_class: "fetch",
-      tag: owned.length ? this.#t("draw.consumer.lag", { n: memberLag(view, node) }) : "",
-      lines: [
-        node.state === "frozen" ? this.#frozen(node, at_us) : [`${group} · ${owned.length ? owns : state}`, ""],
-        [owned.length ? state : "", "dim"],
-      ],
-    };
-  }
-
-  /** @param {ConsumerNode} node @param {number} at_us @returns {[string, string]} */
-  #frozen(node, at_us) {
-    return [this.#t("draw.broker.frozen", { time: durationText(at_us - node.since_us) }), "frozen"];
-  }
-
-  /** @param {View} view @param {string} id @param {BrokerNode} node @param {number} at_us @param {number} width of the card */
-  #brokerCard(view, id, node, at_us, width) {
-    const t = this.#t;
-    const led = ledBy(view, node.broker_id, this.topic);
-    const outside = outOfIsr(view, node.broker_id);
-    const parked = parkedAt(view, id);
-    const produce = parked.filter((one) => one.parked.api === "Produce").length;
-    const group = parked.filter((one) => familyOf(one.parked.api, "request") === "group").length;
-    const dirty = unflushed(view, id);
-    const since = durationText(at_us - node.since_us);
-    /** @type {[string, string][]} */
-    const lines = [];
-    if (node.state === "up") {
-      if (view.controller.broker === node.broker_id)
-        lines.push([t("draw.broker.controller", { epoch: view.controller.controller_epoch }), "control"]);
-      if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
-      const counts = { produce, fetch: parked.length - produce - group, group };
-      const words = t(group ? "draw.broker.purgatory_group" : "draw.broker.purgatory", counts);
-      lines.push([uiWidth(words, 10.5) < width - 16 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
-      if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
-    } else {
-      lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
-      // No other controller is elected before ZooKeeper expires its session.
-      const left_us = node.since_us + 1000 * Number(node.settings?.["zookeeper.session.timeout.ms"]) - at_us;
-      if (node.session !== null && left_us > 0 && ["down",
-        "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);
-      if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
-    }
-    return { target: /** @type {Target} */ ({ type: "broker", id }), title: t("draw.broker.title", { id: node.broker_id }),
-      tag: led.length ? t("draw.broker.leads", { partitions: shorten(led, this.topic) }) : "", tag_class: "leader", lines };
   }
 
   // --- parked requests -----------------------------------------------------------------------------------------
@@ -455,15 +343,4 @@ export class Topology {
       text(label, words);
     });
   }
-
-}
-
-/**
- * "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many.
- * @param {string[]} partitions
- * @param {string | null} topic
- */
-function shorten(partitions, topic) {
-  if (partitions.length > 3) return String(partitions.length);
-  return partitions.map((id) => (topic !== null && id.startsWith(`${topic}-`) ? `p${id.slice(topic.length + 1)}` : id)).join(", ");
 }

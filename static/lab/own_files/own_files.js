@@ -1,26 +1,25 @@
 // The visitor's files: what each is, what is in it, and which rules it breaks. Runs in a worker.
-import { HEADER_BYTES, PREFIX_BYTES, checksum, controlOf, fieldsOf, openBatch, readHeader } from "./batch.js";
+import { HEADER_BYTES, controlOf, fieldsOf, openBatch } from "./batch.js";
 import { Unreadable } from "./bytes.js";
 import { coordinatorRecord, meaningOf } from "./coordinator_records.js";
 import { CODECS } from "./decompress.js";
 import { Findings } from "./findings.js";
 import { IndexLinks, NO_ROW, TimeLinks, TransactionLinks } from "./links.js";
+import { SEGMENT_KINDS, entryAt, firstOffset, holdsBatch, inListOrder, isLinked, readKind } from "./kinds.js";
 import { nameOf } from "./names.js";
+import { preview } from "./preview.js";
 import { Scan } from "./scan.js";
-import { LARGEST_TABLE, readCheckpoint, readIndex, readProperties, readSnapshot, readTimeIndex, readTransactionIndex } from "./tables.js";
+import { LARGEST_TABLE } from "./tables.js";
 import { readBytes } from "./window.js";
 
 /** A larger batch is not opened: its header, its checksum and its bytes are shown. */
 const LARGEST_BATCH = 64 * 1024 * 1024;
-const SNIFFED_BYTES = 1024 * 1024;
 const SHOWN_FINDINGS = 500;
-const PREVIEW_BYTES = 4096;
-const PREVIEW_DIGITS = 256;
-const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
 
 /** @import { Field } from "./batch.js" */
 /** @import { Meaning } from "./coordinator_records.js" */
-/** @import { AbortedTransaction, Finding, OffsetEntries, TimeEntries } from "./tables.js" */
+/** @import { Table } from "./kinds.js" */
+/** @import { AbortedTransaction, OffsetEntries, TimeEntries } from "./tables.js" */
 /** @import { Links } from "./scan.js" */
 
 /**
@@ -30,8 +29,6 @@ const SEGMENT_KINDS = ["log", "index", "timeindex", "txnindex", "snapshot"];
  * source: import("./window.js").Source, status: "waiting" | "reading" | "done", findings: Findings, scan: Scan | null, table:
  * Table | null, rows: Uint32Array | null,
  * }} OwnFile
- * @typedef {{ count: number, found: Finding[], entries?: { offsets: Float64Array, positions?: Float64Array, timestamps?: Float64Array },
- *             rows?: object[] }} Table
  * @typedef {{ source: import("./window.js").Source, name: string, folder: string }} Given
  * @typedef {{ id: number, first: number, count: number }} Page
  * @typedef {Awaited<ReturnType<typeof openBatch>>} Opened
@@ -391,14 +388,6 @@ export class OwnFiles {
   }
 }
 
-/** An entry of an index or a line of a table. @param {string} kind @param {number} base @param {Table} table @param {number} n */
-function entryAt(kind, base, { entries, rows }, n) {
-  if (!entries) return rows?.[n];
-  const relative = entries.offsets[n];
-  const entry = { offset: base + relative, relative };
-  return kind === "index" ? { ...entry, position: entries.positions?.[n] } : { ...entry, timestamp: entries.timestamps?.[n] };
-}
-
 /** Lets everything run that waits for its turn. (A timer would wait for milliseconds.) */
 const otherTasks = () => new Promise((resolve) => {
   const { port1, port2 } = new MessageChannel();
@@ -408,62 +397,3 @@ const otherTasks = () => new Promise((resolve) => {
   };
   port1.postMessage(0);
 });
-
-/** A file's place in its folder: segments by base, what belongs to the whole last. @param {Pick<OwnFile, "kind" | "base">} file */
-const orderOf = ({ kind, base }) => (SEGMENT_KINDS.includes(kind) ? base ?? Number.MAX_SAFE_INTEGER : Infinity);
-/** @template {string | number} T @param {T} a @param {T} b */
-const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-/** @param {OwnFile} a @param {OwnFile} b */
-const inListOrder = (a, b) => compare(a.folder, b.folder) || compare(orderOf(a), orderOf(b))
-  || compare(SEGMENT_KINDS.indexOf(a.kind), SEGMENT_KINDS.indexOf(b.kind)) || compare(a.name, b.name);
-
-/** Whether entries of a file lead to batches. @param {OwnFile} file */
-const isLinked = ({ kind, findings }) => ["index", "timeindex", "txnindex"].includes(kind) && !("table_nonsense" in findings.byRule);
-
-/** Whether a file begins with a batch, by its checksum. @param {import("./window.js").Source} source */
-async function holdsBatch(source) {
-  const bytes = await readBytes(source, 0, SNIFFED_BYTES);
-  if (bytes.length < PREFIX_BYTES + 9 || bytes[16] > 2 || (bytes[16] === 2 && bytes.length < HEADER_BYTES)) return false;
-  const { size, magic, crc } = readHeader(bytes, 0);
-  if (size < (magic > 1 ? HEADER_BYTES : 26) || size > bytes.length) return false;
-  return checksum(bytes.subarray(0, size), magic) === crc;
-}
-
-/** @param {import("./window.js").Source} source */
-async function firstOffset(source) {
-  const bytes = await readBytes(source, 0, 8);
-  return bytes.length < 8 ? 0 : Number(new DataView(bytes.buffer).getBigInt64(0));
-}
-
-/** @param {OwnFile} file @param {Uint8Array} bytes @returns {Table} */
-function readKind({ kind, base }, bytes) {
-  if (kind === "index") return readIndex(bytes);
-  if (kind === "timeindex") return readTimeIndex(bytes);
-  if (kind === "txnindex") return readTransactionIndex(bytes);
-  if (kind === "snapshot") return readSnapshot(bytes, base);
-  if (kind === "epochs" || kind === "offsets") return readCheckpoint(bytes, kind);
-  if (kind === "properties") return readProperties(bytes);
-  return { count: 0, rows: [], found: [] };
-}
-
-/** The beginning of a key or value for the page: as text if it is text, else as hexadecimal digits. @param {Uint8Array | null} bytes */
-function preview(bytes) {
-  if (!bytes) return null;
-  const text = asText(bytes.subarray(0, PREVIEW_BYTES), bytes.length > PREVIEW_BYTES);
-  const digits = text === null ? [...bytes.subarray(0, PREVIEW_DIGITS)].map((byte) => byte.toString(16).padStart(2, "0")).join("") : null;
-  return { size: bytes.length, text, hex: digits };
-}
-
-/**
- * Text without control characters, or null. `isCut`: its last character may be cut in two.
- * @param {Uint8Array} bytes
- * @param {boolean} isCut
- */
-function asText(bytes, isCut) {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });
-    return /[^\P{Cc}\t\n\r]/u.test(text) ? null : text;
-  } catch {
-    return null;
-  }
-}

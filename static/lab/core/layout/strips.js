@@ -2,6 +2,7 @@
 
 import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from "../view/selectors.js";
 
+/** @import { Translate } from "../texts.js" */
 /** @import { Role } from "../view/selectors.js" */
 /** @import { Replica, View } from "../view/view.d.ts" */
 
@@ -176,7 +177,7 @@ export function boundaryX(layout, place, offset) {
  * One sentence of what the strips of a partition show, for those who cannot see them.
  * @param {View} view
  * @param {string} id
- * @param {(key: string, values?: Record<string, unknown>) => string} t
+ * @param {Translate} t
  */
 export function summary(view, id, t) {
   const partition = view.partitions[id];

@@ -8,8 +8,9 @@
 //
 // In `past` the live core is paused. Live events that arrive all the same are kept, not shown.
 //
-// Its parts: recording/recording.js (the known history), live/feed.js (the connection), live/clock.js (the server's time),
-// playback.js (this page's time), seek.js (going to an instant), picture.js (what is shown), view/changes.js (listeners).
+// Its parts: recording/recording.js (the known history), loader.js (fetching more of it), live/feed.js (the connection),
+// live/clock.js (the server's time), playback.js (this page's time), seek.js (going to an instant), picture.js (what is shown),
+// view/changes.js (listeners).
 
 import { Changes } from "../view/changes.js";
 import { decode } from "../events/codec.js";
@@ -17,6 +18,7 @@ import { SCHEMA } from "../events/events.gen.js";
 import { post } from "../live/lab_api.js";
 import { LiveClock } from "../live/clock.js";
 import { LiveFeed } from "../live/feed.js";
+import { Loader } from "./loader.js";
 import { Picture } from "./picture.js";
 import { Playback } from "./playback.js";
 import { Recording } from "../recording/recording.js";
@@ -26,7 +28,7 @@ import { Refusal } from "../live/socket.js";
 export { Refusal };
 
 /** @import { Aspect, Change } from "../view/changes.js" */
-/** @import { AnyEvent, WireEvent } from "../events/events.d.ts" */
+/** @import { AnyEvent } from "../events/events.d.ts" */
 /** @import { Mode } from "../live/clock.js" */
 /** @import { Place } from "../recording/recording.js" */
 /** @import { Goal } from "./seek.js" */
@@ -41,14 +43,10 @@ export { Refusal };
 
 /** Where motion is unwanted, the picture changes at this interval while time runs. */
 const CALM_MS = 1000;
-/** After history could not be fetched for a drawing, this long until the next attempt. */
-const WANT_AGAIN_MS = 2000;
 
 export class Player {
   /** The last refusal of something asked without waiting for the answer. @type {Refusal | null} */
   refusal = null;
-  /** Whether a segment of the recording is being fetched. */
-  loading = false;
   /** Called when there is something to do in the next frame; set by draw/raf.js. */
   wake = () => {};
 
@@ -59,13 +57,13 @@ export class Player {
   #api;
   #changes = new Changes();
   #recording;
+  #loader;
   #clock;
   #feed;
   #picture;
   #past = new Playback();
   #seek;
   #tick_ms = 0;
-  #want_after_ms = 0;
   #told_ms = -Infinity;
 
   /** @param {Options} options */
@@ -77,9 +75,15 @@ export class Player {
     this.#api = options.api ?? `${url}/api/runs/${path}`;
     this.#recording = new Recording(this.#api, options.fetch ?? ((...args) => fetch(...args)));
     this.#picture = new Picture(this.#recording, this.#changes, this.#now);
+    this.#loader = new Loader(this.#recording, this.#now, {
+      note: (...aspects) => this.#changes.note(...aspects),
+      announce: (...aspects) => this.#announce(...aspects),
+      refuse: (refusal) => this.#refuse(refusal),
+      wake: () => this.wake(),
+    });
     this.#seek = new Seek(this.#recording, {
       show: (place) => this.#show(place),
-      load: (what) => this.#load(what),
+      load: (what) => this.#loader.load(what),
       newest: () => this.live_seq,
       toNewest: () => this.goLive(),
       missing: () => this.#refuse(new Refusal({ code: "no-instant", what: "The recording has no such instant.",
@@ -97,7 +101,7 @@ export class Player {
     else if (at !== null) this.#leave({ at_us: at });
     this.#feed.connect(`${url.replace(/^http/, "ws")}/ws/runs/${path}`, options.WebSocket === undefined
       ? globalThis.WebSocket : options.WebSocket);
-    this.#load("index").then(() => this.#seek.go());
+    this.#loader.load("index").then(() => this.#seek.go());
   }
 
   // --- what it is ----------------------------------------------------------------------------------------------
@@ -173,26 +177,16 @@ export class Player {
    * @param {number} to_us
    */
   want(from_us, to_us = from_us) {
-    if (this.loading || this.#now() < this.#want_after_ms) return;
-    const need = this.#recording.missing(from_us, to_us);
-    if (need !== null) this.#fetch(need);
+    this.#loader.want(from_us, to_us);
   }
 
   /** Fetches the segment of an event that is not loaded. @param {number} seq */
   wantEvent(seq) {
-    if (this.loading || this.#now() < this.#want_after_ms || this.#recording.event(seq)) return;
-    this.#fetch(this.#recording.segmentOf(seq));
+    this.#loader.wantEvent(seq);
   }
 
-  /** Learns how far the recording goes now. */
-  refresh = () => this.#fetch("index");
-  /** @param {"index" | number} need */
-  #fetch(need) {
-    return this.#load(need).then((came) => {
-      if (came) this.#announce("index");
-      else this.#want_after_ms = this.#now() + WANT_AGAIN_MS;
-    });
-  }
+  /** Fetches the index again: how far the recording goes now. */
+  refresh = () => this.#loader.refresh();
 
   /**
    * @param {(change: Change) => void} listener called once a frame with what has changed, and at once for `connection`,
@@ -236,7 +230,7 @@ export class Player {
     this.#setLocalMode("pause");
     await this.#seek.go();
     for (let seq = this.seq + 1; seq < this.live_seq; seq++) {
-      const wire = await this.#eventLoaded(seq);
+      const wire = await this.#loader.event(seq);
       if (!wire || !this.isPast) return undefined;
       if (wire[4][0] === "RpcDelivered") {
         this.seekSeq(seq);
@@ -385,7 +379,7 @@ export class Player {
   #playOn(passed_ms) {
     const { view, seq, at_us, live_seq, live_at_us } = this;
     const next = this.#past.next({ view, seq, at_us, live_seq, live_at_us, event: (one) => this.#recording.event(one) }, passed_ms);
-    if ("need" in next) this.#eventLoaded(next.need).then((came) => came || this.#setLocalMode("pause"));
+    if ("need" in next) this.#loader.event(next.need).then((came) => came || this.#setLocalMode("pause"));
     else if (next.at_us >= live_at_us) this.goLive(this.#past.mode);
     else this.#seek.to(next);
   }
@@ -428,33 +422,6 @@ export class Player {
     this.#state = "head";
     this.#picture.view = null;
     this.#show(place);
-  }
-
-  /** @param {number} seq @returns {Promise<WireEvent | null>} */
-  async #eventLoaded(seq) {
-    for (let tries = 0; tries < 3; tries++) {
-      const wire = this.#recording.event(seq);
-      if (wire) return wire;
-      const found = this.#recording.locate({ seq });
-      if (!("need" in found) || !(await this.#load(found.need))) return null;
-    }
-    return null;
-  }
-
-  /** @param {"index" | number} what @returns {Promise<boolean>} did it come? */
-  async #load(what) {
-    this.loading = true;
-    try {
-      await this.#recording.load(what);
-      if (what === "index") this.#changes.note("index");
-      return true;
-    } catch (error) {
-      this.#refuse(new Refusal({ code: "history", what: /** @type {Error} */ (error).message, todo: "Try again." }));
-      return false;
-    } finally {
-      this.loading = false;
-      this.wake();
-    }
   }
 
   // --- asking --------------------------------------------------------------------------------------------------

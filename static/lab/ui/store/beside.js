@@ -1,4 +1,4 @@
-// The presenter's lab beside the learner's own, in wide windows: a second, read-only player with drawings of its own. The page keeps its own
+// The presenter's lab beside the learner's own, in wide windows: a second, read-only player with its own drawings. The page keeps its own
 // player, and acts on that.
 import { t } from "../kit/i18n.js";
 import { isFollowing, isHeld, lead, leave, ledView, watch } from "./follow.js";
