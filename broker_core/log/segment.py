@@ -9,9 +9,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from struct import Struct
 
 from broker_core.errors import KafkaException
+from broker_core.log.batch_scan import scan_batches
 from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
 from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.index.index_capacity import ensure_capacity
@@ -33,22 +33,14 @@ from broker_core.records.record import CorruptRecord
 from broker_core.records.record_batch import (
     HEADER_BYTES,
     LENGTH_OVERHEAD,
-    MAGIC_V2,
     NO_TIMESTAMP,
     OFFSET_AND_LENGTH,
     BatchHeader,
     iterate_records,
     parse_header,
-    smallest_length,
 )
 from broker_core.sim.disk import CutFact, Disk, File
 
-# base offset, length, (leader epoch), magic, (crc, attributes), last offset delta; magic 0 and 1 lack the latter
-_SCAN = Struct(">qi4xB6xi")
-# The smallest message of magic 0 is a byte shorter.
-_SCAN_PADDING = b"\x00"
-_SCAN_CHUNK_BYTES = 8192
-MIN_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 _REMEMBERED_BATCHES = 1024
 
 
@@ -234,14 +226,15 @@ class LogSegment:
             return self._tail_positions[slot] if slot < len(tail) else None
         if offset == self._read_end[0] and self._read_end[1] < self.size:
             return self._read_end[1]
-        for position, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(offset)):
+        start = self.offset_index.lookup(offset)
+        for position, base_offset, _, last_offset_delta in scan_batches(self.log, self.size, start):
             if base_offset + last_offset_delta >= offset:
                 return position
         return None
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """Yields (position, header) of each complete batch from `position`."""
-        for start, _, _, _ in self._scan(position):
+        for start, _, _, _ in scan_batches(self.log, self.size, position):
             yield start, parse_header(self.log.read(start, HEADER_BYTES))
 
     def last_headers(self, count: int, end_offset: int) -> list[tuple[int, BatchHeader]]:
@@ -310,7 +303,8 @@ class LogSegment:
             return self._tail_last_offsets[-1] + 1
         offset = None
         indexed = self.offset_index.last_offset
-        for _, base_offset, _, last_offset_delta in self._scan(self.offset_index.lookup(indexed)):
+        start = self.offset_index.lookup(indexed)
+        for _, base_offset, _, last_offset_delta in scan_batches(self.log, self.size, start):
             last_offset = base_offset + last_offset_delta
             if offset is not None or last_offset >= indexed:
                 offset = last_offset + 1
@@ -433,32 +427,6 @@ class LogSegment:
         cuts = [self._disk.delete(file.path) for file in self.files]
         return tuple(cut for cut in cuts if cut is not None)
 
-    def _scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yields (position, base offset, length field, last offset delta) of each complete batch from `position`."""
-        end = self.size
-        # A damaged index may point before the file.
-        position = max(position, 0)
-        unpack = _SCAN.unpack_from
-        while position < end:
-            chunk = self.log.read(position, min(_SCAN_CHUNK_BYTES, end - position))
-            if position + len(chunk) == end:
-                chunk += _SCAN_PADDING
-            limit = len(chunk) - _SCAN.size
-            if limit < 0:
-                return
-            at = 0
-            while at <= limit:
-                base_offset, length, magic, last_offset_delta = unpack(chunk, at)
-                if length < MIN_LENGTH or magic < MAGIC_V2:
-                    if length < smallest_length(magic):
-                        return
-                    last_offset_delta = 0
-                if position + at + length + LENGTH_OVERHEAD > end:
-                    return
-                yield position + at, base_offset, length, last_offset_delta
-                at += length + LENGTH_OVERHEAD
-            position += at
-
     def _last_boundary(self, position: int, limit: int, min_one_message: bool) -> int:
         """The greatest batch boundary at or below `limit`; at least the end of the first batch, if requested."""
         tail = self._tail_positions
@@ -469,7 +437,7 @@ class LogSegment:
                 return boundary
             return tail[slot + 1] if slot + 1 < len(tail) else self.size
         boundary = position
-        for start, _, length, _ in self._scan(position):
+        for start, _, length, _ in scan_batches(self.log, self.size, position):
             after = start + length + LENGTH_OVERHEAD
             if after > limit:
                 return after if min_one_message and start == position else boundary

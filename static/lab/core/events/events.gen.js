@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "02061a6b370f";
+export const SCHEMA = "8297fa24fa16";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
