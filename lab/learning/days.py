@@ -1,5 +1,4 @@
-"""Calendar days, in the time zone of the machine. Django sets the process to UTC, so the zone is read from the system's
-file.
+"""Calendar days, in the time zone of the machine.
 
 Django sets the process to UTC, so the zone is read from the system's file.
 """

@@ -17,15 +17,15 @@ from broker_core.refusals import ClusterError, ConfigException, KafkaException, 
 from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
+from lab.runtime.driver import Driver
 from lab.runtime.failures import problem_of
 from lab.runtime.headless.wall_report import WallReport
-from lab.runtime.lab_thread import LabThread, wait_for
+from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import LiveRun, Observer, PublishedUpdate, Snapshot
 from lab.runtime.machine.space import ensure_space
-from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
+from lab.runtime.pacer import Pacer
 from lab.runtime.page_facts import PageFacts
 from lab.runtime.policy import ALONE, LabPolicy
-from lab.runtime.sharing.load import load
 from lab.runtime.sharing.wakes import WakeQueue
 from lab.runtime.stops import stop_of
 from lab.runtime.streaming.audience import Audience
@@ -42,10 +42,6 @@ logger = logging.getLogger(__name__)
 
 SUMMARY_S = 10.0
 SPACE_S = 1.0
-REST_S = 0.25
-"""Interval between polls of external ZooKeeper changes while the simulation is paused."""
-SLOW_REST_S = 1.0
-"""The same while no page of its owner shows the lab."""
 MAX_WAITING_JOBS = 256
 """More than this are not accepted from pages."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
@@ -98,12 +94,9 @@ class Lab:
         self._waking = asyncio.Lock()
         self._wakes, self._joins = wakes or WakeQueue(), joins or WakeQueue()
         self._is_closed = False
-        self._loop = asyncio.get_running_loop()
-        self._thread = LabThread(self._loop, f"lab-{recording.folder.run}-{recording.folder.branch}")
-        self._driving: list[asyncio.Task[None]] = []
-        self._moved = asyncio.Event()
-        self._due = asyncio.Event()
-        self._alarm_clock: asyncio.TimerHandle | None = None
+        name = f"lab-{recording.folder.run}-{recording.folder.branch}"
+        self._thread = LabThread(asyncio.get_running_loop(), name)
+        self._driver = Driver(self)
         self.policy = policy
         self._wants_ports = policy.has_ports and has_page
         self._gateway: Gateway | None = None
@@ -115,6 +108,11 @@ class Lab:
     @property
     def core(self) -> Core:
         return "live" if self._live else "recorded"
+
+    @property
+    def engine(self) -> LiveRun | None:
+        """The engine while it runs."""
+        return self._live
 
     @property
     def is_playing(self) -> bool:
@@ -209,8 +207,7 @@ class Lab:
                     self.ring = Ring(self.recording.last_seq)
                     self.shared.forget()
                 await self._in_thread(self._publish_collected)
-                tasks = (self._drive(), self._join()) if live.joins_later else (self._drive(),)
-                self._driving = [asyncio.create_task(task) for task in tasks]
+                self._driver.start(*((self._join(),) if live.joins_later else ()))
                 self._notify_core_changed()
             return self._live
 
@@ -305,7 +302,7 @@ class Lab:
 
     def time_changed(self) -> None:
         """Must be called after the pacer was changed."""
-        self._moved.set()
+        self._driver.time_changed()
 
     async def rest(self) -> None:
         """Pauses because no page is connected; returning users are notified."""
@@ -331,7 +328,7 @@ class Lab:
             if live is None:
                 return
             self.pacer.set_mode("pause")
-            await self._stop_driving()
+            await self._driver.stop()
             await self._in_thread(live.close)
             self._forget_engine()
 
@@ -362,47 +359,21 @@ class Lab:
 
     # In the background
 
-    async def _drive(self) -> None:
-        """Runs the engine's slices while time moves, and polls for external changes while it does not."""
-        while True:
-            began_s = self.pacer.now_s()
-            was_playing = self.pacer.running
-            try:
-                await self.act(LiveRun.slice)
-                if self._is_refused:
-                    self._is_refused = False
-                    logger.warning("The cluster continues; it catches up with the wall clock.")
-                if self._wall_report is not None and self.pacer.running:
-                    self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
-                if self._live is not None and self._live.is_checkpoint_due:
-                    await self.act(LiveRun.checkpoint_aside)
-                if self._live is not None:
-                    self._live.forget_when_due()
-            except Refusal as refusal:
-                if self._live is None:
-                    return
-                self._stand_still(refusal)
-            except Exception:
-                # beside the engine, such as a checkpoint that cannot be started: without slices no timer would be due
-                logger.exception("the engine of %s continues without what failed", self.recording.folder.path)
-                await asyncio.sleep(REST_S)
-            if was_playing:
-                # a tick later, or when something is due that a client waits for
-                self.pacer.max_rate = load.max_rate if self.policy.is_shared else float("inf")
-                self.pacer.tick_s = TICK_S if self._is_looked_at_closely else SLOW_TICK_S
-                await wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
-                self._due.clear()
-            else:
-                self._moved.clear()
-                await wait_for(self._moved, REST_S if self._is_looked_at_closely else SLOW_REST_S)
+    def slice_done(self) -> None:
+        """After each slice: a cluster without a page reports that it continues, and how far it is behind."""
+        if self._is_refused:
+            self._is_refused = False
+            logger.warning("The cluster continues; it catches up with the wall clock.")
+        if self._wall_report is not None and self.pacer.running:
+            self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
 
     @property
-    def _is_looked_at_closely(self) -> bool:
+    def is_looked_at_closely(self) -> bool:
         """Whether a user who may act shows it, or applications are connected; else it is driven less often."""
         has_clients = self._gateway is not None and self._gateway.client_count > 0
         return not self._has_page or has_clients or self.audience.has_own_page
 
-    def _stand_still(self, refusal: Refusal) -> None:
+    def stand_still(self, refusal: Refusal) -> None:
         """Time cannot advance: notifies all watchers once. A cluster without a page resumes by itself when it
         can, and catches up.
         """
@@ -428,21 +399,11 @@ class Lab:
         if not self._has_page:
             logger.error("%s", why)
         self.pacer.set_mode("pause")
-        driving, self._driving = self._driving, []
-        for task in driving:
-            if task is not asyncio.current_task():
-                task.cancel()
+        self._driver.abandon()
         for watcher in self.watchers:
             watcher.failed(why)
         self._forget_engine()
         await self._in_thread(live.abandon)
-
-    async def _stop_driving(self) -> None:
-        driving, self._driving = self._driving, []
-        for task in driving:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     def _forget_engine(self) -> None:
         if self._gateway is not None:
@@ -480,15 +441,8 @@ class Lab:
         if batch.mode != "pause":
             self.rests = False
         self.audience.time_moved()
-        self._look_when_due(batch)
-
-    def _look_when_due(self, batch: PublishedUpdate) -> None:
-        """Answers that are made on the way leave when they are made, not on the next tick."""
-        if self._alarm_clock is not None:
-            self._alarm_clock.cancel()
-            self._alarm_clock = None
-        if self._gateway is not None and self._gateway.has_waiting and batch.due_s < TICK_S:
-            self._alarm_clock = self._loop.call_later(batch.due_s, self._due.set)
+        # Answers that are made on the way leave when they are made, not on the next tick.
+        self._driver.look_when_due(batch.due_s if self._gateway is not None and self._gateway.has_waiting else None)
 
     def _recorded_view(self) -> Snapshot:
         return Snapshot(self.recording.last_seq, self.recording.last_at_us, self.recording.encoded_view())
