@@ -1,13 +1,13 @@
 """The clients of a run: opens and closes them by name."""
 
-from broker_core.clients.consumer import Consumer, ConsumerSettings
-from broker_core.clients.group_consumer import GroupConsumer
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, shown_settings
-from broker_core.clients.group_member import GroupMember
+from broker_core.clients.consumer.consumer import Consumer, ConsumerSettings
+from broker_core.clients.consumer.group_consumer import GroupConsumer
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, shown_settings
+from broker_core.clients.consumer.group_member import GroupMember
+from broker_core.clients.consumer.zookeeper_consumer import ZookeeperConsumer
 from broker_core.clients.pipeline import Pipeline, PipelineSettings, producer_name
-from broker_core.clients.producer import Producer
-from broker_core.clients.producer_settings import ProducerSettings
-from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
+from broker_core.clients.producer.producer import Producer
+from broker_core.clients.producer.producer_settings import ProducerSettings
 from broker_core.eras import Era
 from broker_core.events.group import AssignorDefined
 from broker_core.events.world import ClientFrozen, ClientThawed, LinkRestored, NodeAdded, NodeRemoved

@@ -40,8 +40,7 @@ class PartitionInfo(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClientMetadata:
-    """A client's view of the cluster, as old as its last response. `bootstrap`: names of the brokers to ask first. An
-    unreachable broker is asked after all others.
+    """A client's view of the cluster, as old as its last response.
 
     `bootstrap`: names of the brokers to ask first. An unreachable broker is asked again after all others.
     """

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from broker_core.clients.group_consumer import GroupConsumer
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.clients.producer import Producer
-from broker_core.clients.producer_settings import ProducerSettings
-from broker_core.clients.transactional_offsets import GroupMetadata, TransactionalOffsets
+from broker_core.clients.consumer.group_consumer import GroupConsumer
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.producer.producer import Producer
+from broker_core.clients.producer.producer_settings import ProducerSettings
+from broker_core.clients.producer.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.events.group import PipelineStageChanged
 from broker_core.records.record import Record
 from broker_core.sim.kernel import Kernel, Subjects, applies

@@ -1,6 +1,4 @@
-"""Which configurations a topic may have, and where values that it does not set come from. The table and the texts of
-the errors are those of Kafka 3.9 (`LogConfig`). Times are in the unit that the name ends with, sizes in bytes. The
-broker's names differ.
+"""Which configurations a topic may have, and where values that it does not set come from.
 
 The table and the texts of the errors are those of Kafka 3.9 (`LogConfig`). Times are in the unit that the name ends
 with, sizes in bytes. The broker's names differ.

@@ -36,7 +36,7 @@ def write_entity(
     zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str, str], *, names_only: bool = False
 ) -> None:
     """Writes the configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`). `names_only`:
-    the notification contains only the topic's name. Raises KafkaException when there is no controller.
+    the notification contains only the topic's name.
 
     Raises KafkaException when there is no controller.
     """

@@ -1,5 +1,4 @@
-"""Fetch sessions: a client sends the fetched partitions once, and then receives changes only (KIP-227). Kafka's classes
-are `FetchSession`, `FetchSessionCache` and `IncrementalFetchContext`.
+"""Fetch sessions: a client sends the fetched partitions once, and then receives changes only (KIP-227).
 
 Kafka's classes are `FetchSession`, `FetchSessionCache` and `IncrementalFetchContext`.
 """

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.config_defs.java_text import hash_map_order, parse_integer
 from broker_core.shell.console.console_formatters import DEFAULT_FORMATTER, MessageFormatter, formatter_of
 from broker_core.shell.grammar.parser import Option, ParsedOptions

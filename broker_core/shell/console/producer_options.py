@@ -2,8 +2,8 @@
 
 import msgspec
 
-from broker_core.clients.partitioners import PARTITIONERS
-from broker_core.clients.producer_settings import ProducerSettings
+from broker_core.clients.producer.partitioners import PARTITIONERS
+from broker_core.clients.producer.producer_settings import ProducerSettings
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType
 from broker_core.shell.grammar.registry import UsageError

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from broker_core.clients.producer import Producer
-from broker_core.clients.transaction_manager import JAVA_STATES, TransactionManager
+from broker_core.clients.producer.producer import Producer
+from broker_core.clients.producer.transaction_manager import JAVA_STATES, TransactionManager
 from broker_core.shell.admin.requests import Asking
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from broker_core.clients.group_member import GroupMember
-from broker_core.clients.producer import Producer
-from broker_core.clients.transaction_manager import JAVA_STATES
-from broker_core.clients.transactional_offsets import GroupMetadata, TransactionalOffsets
+from broker_core.clients.consumer.group_member import GroupMember
+from broker_core.clients.producer.producer import Producer
+from broker_core.clients.producer.transaction_manager import JAVA_STATES
+from broker_core.clients.producer.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.shell.admin.requests import Asking
 from broker_core.shell.console.producer_transactions import (
     NOT_TRANSACTIONAL,

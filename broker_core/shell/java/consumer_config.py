@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.config_defs.keys import ConfigException, ConfigKey, ConfigType, table
 from broker_core.controller.admin import why_no_topic_name
 from broker_core.groups.assignors import ASSIGNORS

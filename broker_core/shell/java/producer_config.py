@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from broker_core.clients.producer_settings import ProducerSettings
+from broker_core.clients.producer.producer_settings import ProducerSettings
 from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, ConfigType, table
 from broker_core.eras import Era
 from broker_core.records.compression import CompressionType

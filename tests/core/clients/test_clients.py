@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.metadata import backoff_us
-from broker_core.clients.partitioners import StickyPartitioner, murmur2
+from broker_core.clients.producer.accumulator import record_size_upper_bound
+from broker_core.clients.producer.partitioners import StickyPartitioner, murmur2
 from broker_core.events.group import OffsetCommitted
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import RandomStream

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.clients.partitioners import PARTITIONERS, Partitioner
+from broker_core.clients.producer.partitioners import PARTITIONERS, Partitioner
 from broker_core.eras import ERAS
 from broker_core.events.client import (
     BatchSplit,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.clients.consumer import visible_records
+from broker_core.clients.consumer.consumer import visible_records
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner.record_filter import empty_batch

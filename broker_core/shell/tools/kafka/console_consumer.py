@@ -5,7 +5,7 @@ It reads one partition, or as a member of a group, which has a random name unles
 
 from typing import Protocol
 
-from broker_core.clients.consumer import isolation_id, visible_records
+from broker_core.clients.consumer.consumer import isolation_id, visible_records
 from broker_core.clients.metadata import STALE_METADATA_ERRORS
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors

@@ -2,9 +2,9 @@
 
 import re
 
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer.group_member import GroupMember
 from broker_core.clients.exceptions import exception_class
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.clients.group_member import GroupMember
 from broker_core.errors import Errors
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking

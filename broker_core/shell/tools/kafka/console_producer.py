@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from broker_core.clients.accumulator import record_size_upper_bound
-from broker_core.clients.producer import AppendedRecord, Producer
-from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
+from broker_core.clients.producer.accumulator import record_size_upper_bound
+from broker_core.clients.producer.producer import AppendedRecord, Producer
+from broker_core.clients.producer.producer_settings import ProduceResult, ProducerSettings
 from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin.admin_client import check_address

@@ -2,7 +2,7 @@
 from one replica, without a group. Older texts name it; here it works in each era, with a hint at the current tool.
 """
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
+from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from broker_core.clients.consumer import ConsumerSettings
+from broker_core.clients.consumer.consumer import ConsumerSettings
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions

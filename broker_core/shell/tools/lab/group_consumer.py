@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.clients.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
+from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.partitions import TopicPartition

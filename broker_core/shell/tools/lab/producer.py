@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.clients.producer import Producer
+from broker_core.clients.producer.accumulator import record_size_upper_bound
+from broker_core.clients.producer.producer import Producer
 from broker_core.config_defs import ConfigException
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.partitions import TopicPartition, topic_of

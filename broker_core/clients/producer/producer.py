@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker_core.clients.accumulator import ProducerBatch, record_size_upper_bound
 from broker_core.clients.metadata import ClientMetadata
 from broker_core.clients.metadata_requests import METADATA_AGE_TIMER, METADATA_TIMER
-from broker_core.clients.partitioners import PARTITIONERS, PartitionChoice, Partitioner
-from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
-from broker_core.clients.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
-from broker_core.clients.transaction_manager import APIS, RETRY_TIMER, TransactionManager
+from broker_core.clients.producer.accumulator import ProducerBatch, record_size_upper_bound
+from broker_core.clients.producer.partitioners import PARTITIONERS, PartitionChoice, Partitioner
+from broker_core.clients.producer.producer_settings import ProduceResult, ProducerSettings
+from broker_core.clients.producer.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
+from broker_core.clients.producer.transaction_manager import APIS, RETRY_TIMER, TransactionManager
 from broker_core.errors import Errors
 from broker_core.events.client import (
     BatchSplit,

@@ -4,9 +4,9 @@ coordinator to leaving the group. Subclasses define what members subscribe to an
 
 from abc import abstractmethod
 
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
+from broker_core.clients.consumer.group_member import GroupMember
 from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings
-from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
 from broker_core.errors import Errors
 from broker_core.events.group import ConsumerAssigned

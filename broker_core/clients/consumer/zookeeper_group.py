@@ -1,6 +1,4 @@
-"""The znodes of a consumer before 0.9 under `/consumers/GROUP`, and how it computes its assignment. Such a group has no
-coordinator: each member reads the registrations and the topics, computes the same assignment as the others, and claims
-its part (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
+"""The znodes of a consumer before 0.9 under `/consumers/GROUP`, and how it computes its assignment.
 
 Such a group has no coordinator: each member reads the registrations and the topics, computes the same assignment as the
 others, and claims its part (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).

@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.group_fetcher import GroupFetcher
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.consumer.group_fetcher import GroupFetcher
+from broker_core.clients.consumer.read_replicas import ReadReplicas
 from broker_core.clients.metadata import ClientMetadata
-from broker_core.clients.read_replicas import ReadReplicas
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
 from broker_core.events.rpc import Fields
 from broker_core.records.record_batch import Record

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from broker_core.clients.compression_ratio import CompressionRatios
+from broker_core.clients.producer.compression_ratio import CompressionRatios
 from broker_core.partitions import topic_of
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import record_parts

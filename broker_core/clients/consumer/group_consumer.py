@@ -6,10 +6,10 @@ It polls without a pause. If all its assignors are cooperative it keeps its part
 import re
 from typing import Any
 
-from broker_core.clients.consumer_coordinator import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
+from broker_core.clients.consumer.consumer_coordinator import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.consumer.group_fetcher import UNKNOWN_POSITION
 from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.group_fetcher import UNKNOWN_POSITION
 from broker_core.errors import Errors
 from broker_core.events.group import AssignmentPlanned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor

@@ -1,6 +1,4 @@
-"""A producer's id and transaction (`clients.producer.internals.TransactionManager`). An idempotent producer requests an
-id before its first batch. With a transactional id it finds the coordinator, adds each partition before writing to it,
-and ends its transactions; one request is in flight at a time.
+"""A producer's id and transaction (`clients.producer.internals.TransactionManager`).
 
 An idempotent producer requests an id before its first batch. With a transactional id it finds the coordinator, adds
 each partition before writing to it, and ends its transactions; one request is in flight at a time.
@@ -9,11 +7,11 @@ each partition before writing to it, and ends its transactions; one request is i
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from broker_core.clients.accumulator import ProducerBatch
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
-from broker_core.clients.sequence_numbers import SequenceNumbers
-from broker_core.clients.transactional_offsets import (
+from broker_core.clients.producer.accumulator import ProducerBatch
+from broker_core.clients.producer.sequence_numbers import SequenceNumbers
+from broker_core.clients.producer.transactional_offsets import (
     MEMBER_EXCEPTION,
     TransactionalOffsets,
     commit_error,

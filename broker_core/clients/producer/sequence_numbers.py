@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from broker_core.clients.accumulator import ProducerBatch
+from broker_core.clients.producer.accumulator import ProducerBatch
 from broker_core.records.record_batch import increment_sequence
 
 ProducerIds: TypeAlias = tuple[int, int]

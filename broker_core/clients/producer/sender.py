@@ -1,7 +1,4 @@
-"""Sends the batches of a producer's accumulator (`Sender`, `NetworkClient`'s in-flight requests). A leader gets a
-request as soon as a batch for it is ready, unless the maximum number of requests is in flight to it; then each of its
-partitions may add its first ready batch to the request. A failed batch returns to the head of its queue and is retried
-after a backoff, until delivery.timeout.ms has passed since it was created.
+"""Sends the batches of a producer's accumulator (`Sender`, `NetworkClient`'s in-flight requests).
 
 A leader gets a request as soon as a batch for it is ready, unless the maximum number of requests is in flight to it;
 then each of its partitions may add its first ready batch to the request. A failed batch returns to the head of its
@@ -12,22 +9,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from broker_core.clients.accumulator import ProducerBatch, RecordAccumulator
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import MetadataRequests
-from broker_core.clients.producer_settings import ProduceResult, ProducerSettings, SplitOutcomes
-from broker_core.clients.transaction_manager import TransactionManager
+from broker_core.clients.producer.accumulator import ProducerBatch, RecordAccumulator
+from broker_core.clients.producer.batch_events import BatchEvents
+from broker_core.clients.producer.producer_settings import ProduceResult, ProducerSettings, SplitOutcomes
+from broker_core.clients.producer.transaction_manager import TransactionManager
 from broker_core.errors import Errors
-from broker_core.events.client import (
-    BatchSplit,
-    ProduceAcknowledged,
-    ProduceFailed,
-    ProduceRepeated,
-    ProduceRetried,
-    ProduceStarted,
-    RecordsGathered,
-)
 from broker_core.partitions import topic_of
 from broker_core.records.record_batch import HEADER_BYTES, increment_sequence
 from broker_core.sim.kernel import Kernel
@@ -79,6 +68,7 @@ class Sender:
         #: (correlation, partition, attempts left, error) of retries not yet reported; None while they are not recorded
         self.retries_seen: list[tuple[int, str, int, Errors]] | None = None
         self._ended = ended
+        self._events = BatchEvents(kernel, name, settings.acks)
         self._outcomes = SplitOutcomes()
         self._in_flight: dict[int, ProducerBatch] = {}
         self._in_flight_count: dict[str, int] = {}
@@ -169,25 +159,11 @@ class Sender:
                 why = self._why_not(partition, queue[0]) or "in flight"
             for batch in queue:
                 if not batch.attempts and (batch.reported_count, batch.reported_reason) != (batch.count, why):
-                    self._report(batch, why, due_us if why == "linger" else 0)
+                    batch.reported_count, batch.reported_reason = batch.count, why
+                    self._events.gathered(batch, why, due_us if why == "linger" else 0)
         if next_us and not self.kernel.now_us < self._pump_due_us <= next_us:
             self._pump_due_us = next_us
             self.kernel.timer(self.name, next_us, PUMP_TIMER)
-
-    def _report(self, batch: ProducerBatch, why: str, due_us: int) -> None:
-        batch.reported_count, batch.reported_reason = batch.count, why
-        self.kernel.emit(
-            RecordsGathered(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                size=batch.size,
-                why=why,
-                due_us=due_us,
-            ),
-            self.name,
-        )
 
     # Sending.
 
@@ -199,7 +175,7 @@ class Sender:
             if batch.attempts == 1:
                 self._close(batch, leader)
             else:
-                self._repeat(batch, leader)
+                self._events.repeated(batch, leader, self._request_count)
         settings = self.settings
         no_answer = settings.acks == 0
         names = ", ".join(batch.partition for batch in batches)
@@ -241,22 +217,7 @@ class Sender:
         """Closes a batch and encodes it; `leader` empty: it is given up, and never sent."""
         if not batch.data:
             self._make_bytes(batch, self.transactions.numbers_of(batch) if self.is_idempotent and leader else ())
-        self.kernel.emit(
-            ProduceStarted(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                acks=self.settings.acks,
-                size=len(batch.data),
-                leader=leader,
-                request=self._request_count if leader else 0,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                base_sequence=batch.base_sequence,
-            ),
-            self.name,
-        )
+        self._events.started(batch, leader, self._request_count)
 
     def _make_bytes(self, batch: ProducerBatch, numbers: tuple[int, ...]) -> None:
         batch.close(
@@ -267,23 +228,6 @@ class Sender:
         )
         size, packed = batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES
         self.accumulator.ratios.seen(topic_of(batch.partition), size, packed)
-
-    def _repeat(self, batch: ProducerBatch, leader: str) -> None:
-        self.kernel.emit(
-            ProduceRepeated(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                attempt=batch.attempts,
-                leader=leader,
-                request=self._request_count,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                base_sequence=batch.base_sequence,
-            ),
-            self.name,
-        )
 
     # Responses.
 
@@ -363,50 +307,18 @@ class Sender:
         if batch.askers:
             self._outcomes.split(batch.sequence, [part.sequence for part in parts])
         self.accumulator.release(batch)
-        self.kernel.emit(
-            BatchSplit(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                size=len(batch.data),
-                parts=tuple((part.sequence, part.count, len(part.data)) for part in parts),
-            ),
-            self.name,
-        )
+        self._events.split(batch, parts)
 
     def _succeed(self, batch: ProducerBatch, base_offset: int) -> None:
         if batch.base_sequence >= 0:
             self.transactions.numbers.acknowledged(batch)
-        self.kernel.emit(
-            ProduceAcknowledged(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                base_offset=base_offset,
-                count=batch.count,
-                acks=self.settings.acks,
-                latency_us=self.kernel.now_us - batch.created_us,
-            ),
-            self.name,
-        )
+        self._events.acknowledged(batch, base_offset)
         self._end(batch, ProduceResult(base_offset=base_offset))
 
     def _fail(self, batch: ProducerBatch, result: ProduceResult, *, is_given_up: bool = False) -> None:
         if not batch.attempts:
             self._close(batch, "")
-        self.kernel.emit(
-            ProduceFailed(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                count=batch.count,
-                acks=self.settings.acks,
-                error=result.exception,
-                message=result.message,
-            ),
-            self.name,
-        )
+        self._events.failed(batch, result)
         if self.is_idempotent and not is_given_up:
             self.transactions.batch_failed(batch, result.error, result.message)
         self._end(batch, result)
@@ -427,16 +339,7 @@ class Sender:
             self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))
             return
         batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
-        self.kernel.emit(
-            ProduceRetried(
-                client=self.name,
-                partition=batch.partition,
-                sequence=batch.sequence,
-                error=error.name,
-                due_us=batch.not_before_us,
-            ),
-            self.name,
-        )
+        self._events.retried(batch, error)
         if self.retries_seen is not None:
             left = self.settings.retries - batch.attempts
             self.retries_seen.append((batch.correlation, batch.partition, left, error))

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from broker_core.clients.group_offsets import OFFSET_APIS, OFFSET_TIMERS, GroupOffsets
+from broker_core.clients.consumer.group_offsets import OFFSET_APIS, OFFSET_TIMERS, GroupOffsets
+from broker_core.clients.consumer.read_replicas import ReadReplicas, rack_fields
 from broker_core.clients.metadata import RETRY_BACKOFF_US, STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import METADATA_AGE_TIMER
-from broker_core.clients.read_replicas import ReadReplicas, rack_fields
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
 from broker_core.partitions import topic_of

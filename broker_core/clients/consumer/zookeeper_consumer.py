@@ -7,11 +7,11 @@ and claims it. If another member still owns a part of it, it releases all and re
 
 from typing import Any
 
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
-from broker_core.clients.group_fetcher import UNKNOWN_POSITION
-from broker_core.clients.group_member import GroupMember
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.consumer.group_fetcher import UNKNOWN_POSITION
+from broker_core.clients.consumer.group_member import GroupMember
+from broker_core.clients.consumer.zookeeper_group import UnequalSubscriptions, ZookeeperGroup
 from broker_core.clients.metadata import backoff_us
-from broker_core.clients.zookeeper_group import UnequalSubscriptions, ZookeeperGroup
 from broker_core.events.group import ConsumerAssigned
 from broker_core.partitions import sorted_partitions
 from broker_core.sim.kernel import Kernel

@@ -2,16 +2,16 @@
 
 from typing import Any, Protocol
 
-from broker_core.clients.consumer import (
+from broker_core.clients.consumer.consumer import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     isolation_id,
     shown_text,
     visible_records,
 )
-from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, Work
+from broker_core.clients.consumer.read_replicas import ReadReplicas, rack_fields
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
-from broker_core.clients.read_replicas import ReadReplicas, rack_fields
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed

@@ -1,0 +1,6 @@
+"""The lab's consumers, as Kafka's Java client (`org.apache.kafka.clients.consumer`).
+
+`consumer.py` follows one partition. `group_consumer.py` is a member of a group: `consumer_coordinator.py` joins, syncs
+and sends heartbeats, `group_fetcher.py` reads, `group_offsets.py` commits. In era 0.8 members rebalance through
+ZooKeeper (`zookeeper_consumer.py`, `zookeeper_group.py`).
+"""
