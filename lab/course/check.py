@@ -18,6 +18,8 @@ from lab.texts.refusal import Refusal
 
 REVIEWS = 40
 """The number of review questions drawn when looking for a tag."""
+NOTE_NUMBER = 3
+"""The number of digits of a note's number."""
 
 
 def problems(written: Definition, known: dict[str, Exercise], more: Collection[str] = ()) -> Iterator[str]:
@@ -84,6 +86,21 @@ def misplaced_tags(known: dict[str, Exercise], tags: Mapping[str, Misconception]
     for tag, entry in tags.items():
         for slug in sorted(set(entry.lessons) - known.keys()):
             yield f"misconceptions.toml: {tag} names {slug}, which has no folder in lab/exercises/content."
+
+
+def misquoted(known: Mapping[str, Exercise], notes: Path) -> Iterator[str]:
+    """Quotes that are not in their note to the letter. `notes`: a folder of text files whose names begin with the
+    numbers of the notes.
+    """
+    texts = {path.name[:NOTE_NUMBER]: path.read_text(encoding="utf-8") for path in notes.glob("*.txt")}
+    for slug, exercise in known.items():
+        if exercise.against is None:
+            continue
+        quote, source = exercise.against.quote, exercise.against.source
+        if source not in texts:
+            yield f"{slug}: it quotes note {source}; {notes} has no file {source}*.txt."
+        elif quote not in texts[source]:
+            yield f"{slug}: note {source} does not contain '{quote}' in these letters."
 
 
 def _never_asked(slug: str, tags: set[str]) -> set[str]:

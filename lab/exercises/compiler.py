@@ -13,7 +13,7 @@ from lab.exercises.glossary import Term
 from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError
 from lab.exercises.questions import choices_of
-from lab.exercises.solution import Rehearsal, Section, lesson_run, wrong_sections_of
+from lab.exercises.solution import Rehearsal, Section, lesson_run, other_ways_of, wrong_sections_of
 from lab.runtime.headless.rehearsal import check_line
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -129,15 +129,18 @@ def _code_of(text: str) -> list[str]:
 
 
 def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iterator[str]:
-    wrong = wrong_sections_of(exercise)
+    aside = [
+        *((_wrong_state, section) for section in wrong_sections_of(exercise)),
+        *((_other_way, section) for section in other_ways_of(exercise)),
+    ]
     faults: list[str] = []
 
-    def lead_astray(step: str) -> None:
-        here = [section for section in wrong if section.step.partition("/")[0] == step]
-        faults.extend(filter(None, (in_a_copy(partial(_wrong_state, rehearsal, section)) for section in here)))
+    def play_aside(step: str) -> None:
+        here = [(check, section) for check, section in aside if section.step.partition("/")[0] == step]
+        faults.extend(filter(None, (in_a_copy(partial(check, rehearsal, section)) for check, section in here)))
 
     rehearsal = Rehearsal(exercise, lesson_run(exercise, seed))
-    rehearsal.play(before=lead_astray)
+    rehearsal.play(before=play_aside)
     steps = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
     for step in exercise.steps:
         yield from _outcome(exercise, step, steps[step.id], answers)
@@ -162,6 +165,20 @@ def _wrong_state(rehearsal: Rehearsal, section: Section) -> str:
         f"{exercise.slug}/wrong.lab: [{section.step}] does not lead to its wrong state: "
         f"the step is {shown['state']} and shows {shown['wrong'] or shown['why_not']!r}."
     )
+
+
+def _other_way(rehearsal: Rehearsal, section: Section) -> str:
+    """Plays another way to bring a step about, at its start. Returns the problem with it."""
+    exercise = rehearsal.exercise
+    id = section.step.partition("/")[0]
+    try:
+        rehearsal.do(section)
+    except ContentError as error:
+        return str(error)
+    shown = next(one for one in rehearsal.session.frame("en")["steps"] if one.get("id") == id)
+    if shown["state"] == "done":
+        return ""
+    return f"{exercise.slug}/solution.lab: [{section.step}] does not complete the step: {shown['why_not']}"
 
 
 def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: dict[str, set[str]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Its sections name the steps, in order:
 
     [produce]                       the step that the lines below bring about
+    [produce/console]               another way to bring it about, which only `check_exercises` plays
     producer open p1 --acks all     a console line, as a learner types it
     play / pause                    the buttons: time runs until the step is done, or the simulation is paused
     play 10s                        time runs so long, or until the step is done
@@ -73,11 +74,25 @@ class Section(NamedTuple):
 
 def sections_of(exercise: Exercise) -> Iterator[Section]:
     """The sections of a solution. Raises ContentError unless they name the steps, each once, in order."""
-    sections = _sections(f"{exercise.slug}/solution.lab", exercise.solution)
+    sections = [section for section in _solution(exercise) if "/" not in section.step]
     named, steps = [section.step for section in sections], [step.id for step in exercise.steps]
     if named != steps:
         raise ContentError(f"{exercise.slug}/solution.lab: it has the sections {named}; {steps} were expected.")
     yield from sections
+
+
+def other_ways_of(exercise: Exercise) -> list[Section]:
+    """Other ways to bring steps about. Raises ContentError for one that names no step."""
+    sections = [section for section in _solution(exercise) if "/" in section.step]
+    steps = {step.id for step in exercise.steps}
+    for section in sections:
+        if section.step.partition("/")[0] not in steps:
+            raise ContentError(f"{exercise.slug}/solution.lab: [{section.step}] names no step of {sorted(steps)}.")
+    return sections
+
+
+def _solution(exercise: Exercise) -> list[Section]:
+    return _sections(f"{exercise.slug}/solution.lab", exercise.solution)
 
 
 def wrong_sections_of(exercise: Exercise) -> list[Section]:

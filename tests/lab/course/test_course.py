@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
-from lab.course.check import gaps, misplaced_tags, problems
+from lab.course.check import gaps, misplaced_tags, misquoted, problems
 from lab.course.loader import COURSE, assemble, course, definition
 from lab.exercises import compiler
 from lab.exercises.glossary import glossary
@@ -142,6 +142,24 @@ def test_command_fails_on_a_gap_only_where_the_course_should_be_complete(monkeyp
     call_command("check_course")
     with pytest.raises(CommandError):
         call_command("check_course", complete=True)
+
+
+def test_quote_that_is_not_in_its_note_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    against = exercises()[LOST].against
+    assert against is not None
+    known = {LOST: exercises()[LOST]}
+    note = tmp_path / f"{against.source}_copy.txt"
+    note.write_text(f"before {against.quote} after", encoding="utf-8")
+    assert not list(misquoted(known, tmp_path))
+    note.write_text(against.quote.replace(" ", "", 1)[:-1], encoding="utf-8")
+    assert list(misquoted(known, tmp_path)) == [
+        f"{LOST}: note {against.source} does not contain '{against.quote}' in these letters."
+    ]
+    monkeypatch.setattr("lab.management.commands.check_course.exercises", lambda: known)
+    with pytest.raises(CommandError):
+        call_command("check_course", notes=tmp_path)
+    note.unlink()
+    assert "has no file" in next(misquoted(known, tmp_path))
 
 
 def test_tag_used_by_a_lesson_but_not_listed_is_found() -> None:

@@ -166,6 +166,19 @@ def test_wrong_states_are_tried_at_the_start_of_their_steps(tmp_path, monkeypatc
     assert "'no-such-command'" in second
 
 
+def test_other_way_that_does_not_complete_its_step_is_found(copy, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    solution = (copy / "solution.lab").read_text(encoding="utf-8")
+    way = solution[solution.index("[produce]") :].partition("\n[")[0].replace("[produce]", "[produce/again]")
+    (copy / "solution.lab").write_text(f"{solution}\n{way}\n", encoding="utf-8")
+    assert faults(copy) == []
+    (copy / "solution.lab").write_text(f"{solution}\n[produce/nothing]\npause\n", encoding="utf-8")
+    [fault] = faults(copy)
+    assert f"{SLUG}/solution.lab: [produce/nothing] does not complete the step" in fault
+    (copy / "solution.lab").write_text(f"{solution}\n[consume/way]\npause\n", encoding="utf-8")
+    assert any("[consume/way] names no step" in fault for fault in faults(copy))
+
+
 def test_trial_in_a_copy_changes_nothing_and_reports_its_failure() -> None:
     found: list[str] = []
 
