@@ -4,23 +4,23 @@ from typing import Any
 
 import msgspec
 
-from broker_core.eras import ERAS
 from broker_core.texts import Text, render
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
 from lab.exercises.questions import choices_of, order_of, said, transfer_order
+from lab.exercises.setup import needs_new_run
 
 
 def listed(exercise: Exercise) -> dict[str, Any]:
-    """A lesson in a list. `is_once`: its era deletes no topics, so that each attempt needs a run of its own."""
+    """A lesson in a list. `is_once`: each attempt needs a run of its own."""
     content: dict[str, Any] = msgspec.to_builtins(
         {
             "slug": exercise.slug,
             "number": exercise.number,
             "minutes": exercise.minutes,
             "era": exercise.era,
-            "is_once": ERAS[exercise.era].defaults.get("delete.topic.enable") == "false",
+            "is_once": needs_new_run(exercise),
             "has_own_cluster": exercise.run != RunSettings(),
             "partition": exercise.partition,
             "title": exercise.title,

@@ -197,7 +197,8 @@ class Reads(Base, frozen=True, kw_only=True, tag="reads"):
         check_node(self.client)
 
     def happens(self, view: View, event: Event) -> bool:
-        return isinstance(event, RecordsConsumed) and event.client == self.client
+        # A response without records may change the consumer's high watermark, which is an event as well.
+        return isinstance(event, RecordsConsumed) and event.client == self.client and bool(event.records)
 
     def says(self) -> Text:
         return text("happening.reads", client=self.client)

@@ -52,10 +52,14 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ValueError("exactly one of equals, at_least, below is needed")
         check_quantity(given[0])
 
-    def compare(self, moment: Moment, value: int) -> tuple[bool, Text]:
-        """Whether a value is within the bound, and the expected value. Raises Unresolved."""
+    def compare(self, moment: Moment, value: int, *, grows: bool = False) -> tuple[bool, Text]:
+        """Whether a value is within the bound, and the expected value. `grows`: the value seldom decreases, so that a
+        learner who is past the bound may have to start over. Raises Unresolved.
+        """
         if self.equals is not None:
             bound = number_of(moment, self.equals)
+            if grows and value > bound:
+                return False, text("goal.equals_passed", bound=bound)
             return value == bound, text("goal.equals", bound=bound)
         if self.at_least is not None:
             bound = number_of(moment, self.at_least)

@@ -1,6 +1,7 @@
 """Questions of a lesson: the meanings of their choices, and which of them came true."""
 
 import random
+import re
 from collections.abc import Sequence
 
 from broker_core.texts import Text, render, text
@@ -14,6 +15,7 @@ from lab.learning.scoring import is_stop
 from lab.texts.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 40
+_NUMBER = re.compile(r"(?:b|broker )?(-?\d+)", re.IGNORECASE)
 
 
 def choices_of(step: Step) -> Sequence[Choice]:
@@ -106,11 +108,12 @@ def choice_of(step: Step, choice: str | None) -> str:
 
 
 def number_of(value: str | None) -> int:
-    """The number that was typed. Raises Refusal."""
+    """The number that was typed; of a broker as well "broker 3" and "b3". Raises Refusal."""
     words = (value or "").strip()
-    if len(words) > MAX_ANSWER_LENGTH or not words.removeprefix("-").isdecimal():
+    found = _NUMBER.fullmatch(words)
+    if len(words) > MAX_ANSWER_LENGTH or found is None:
         raise Refusal("refusal.not_a_number", value=words[:MAX_ANSWER_LENGTH])
-    return int(words)
+    return int(found[1])
 
 
 def found_at(step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:

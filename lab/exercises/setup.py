@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from broker_core.eras import ERAS
 from broker_core.refusals import ShellError
 from broker_core.texts import Text, Value, text
 from lab.exercises.lesson import Exercise
@@ -20,6 +21,25 @@ def cluster_of(exercise: Exercise) -> dict[str, Any]:
         "broker_config": wanted.config,
         "config_of_broker": {int(broker): {"broker.rack": rack} for broker, rack in wanted.racks.items()},
     }
+
+
+def needs_new_run(exercise: Exercise) -> bool:
+    """Whether each attempt needs a run of its own: the topics of the attempt before would be in the way, because the
+    set-up does not delete them, the learner creates them, or the era deletes none.
+    """
+    deletes = ERAS[exercise.era].defaults.get("delete.topic.enable") != "false"
+    gone: set[str] = set()
+    for line in exercise.setup:
+        words = line.split()
+        if "--delete" in words:
+            gone.add(_topic_of(words))
+        elif "--create" in words and "--if-not-exists" not in words and _topic_of(words) not in gone:
+            return True
+    return not deletes or not exercise.setup
+
+
+def _topic_of(words: list[str]) -> str:
+    return words[words.index("--topic") + 1]
 
 
 class Engine(Protocol):

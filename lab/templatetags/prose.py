@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 
-_INLINE = re.compile(r"(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
+_INLINE = re.compile(r"(`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
 _BULLET = re.compile(r"[-*] ")
 _NUMBER = re.compile(r"\d+\. ")
 _JOINT = re.compile(r"(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z])")
@@ -22,7 +22,9 @@ def prose(text: str) -> SafeString:
 
 @register.filter
 def inline(text: str) -> SafeString:
-    """The same for a line: `code`, **bold** and *emphasis*; the others may be inside bold."""
+    """The same for a line: `code`, **bold** and *emphasis*; the others may be inside bold. Code that is a backtick is
+    written `` ` ``.
+    """
     return mark_safe(_inline(text))
 
 
@@ -63,6 +65,8 @@ def _inline(text: str) -> str:
 
 
 def _part(part: str) -> str:
+    if part.startswith("`` "):
+        return f"<code>{escape(part[3:-3])}</code>"
     if part.startswith("`") and len(part) > 2:
         return f"<code>{escape(part[1:-1])}</code>"
     if part.startswith("**") and len(part) > 4:

@@ -204,3 +204,32 @@ def test_step_check_and_prediction_are_announced_once_to_a_screen_reader(
         assert said.count(sentence) == 1, (sentence, said)
     # The panel is drawn again with each frame: a live region in it would be announced more than once.
     expect(page.locator("hw-exercise [role=status], hw-exercise [aria-live]")).to_have_count(0)
+
+
+def test_lesson_starts_over_in_a_new_run(first: Page) -> None:
+    before = first.url
+    first.locator(".step.now .code-line").click()
+    expect(first.locator(".step.now .code-line")).to_have_attribute("data-ran", "ran")
+    first.get_by_role("button", name="Start over").click()
+    first.get_by_role("button", name="Start over?").click()
+    expect(first).not_to_have_url(re.compile(re.escape(before.partition("?")[0])))
+    expect(first.locator(".step.now .n")).to_have_text("1")
+    expect(first.locator(".step.now .code-line")).not_to_have_attribute("data-ran", "ran")
+
+
+def test_refused_answer_is_said_beside_its_question(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+    start(page, lab_server, "009-ask-with-kafkas-own-commands")
+    expect(page.locator(".step.now .prose code").first).to_have_text("`")
+    page.get_by_role("button", name="Show the solution").click()
+    for number in ("2", "3"):
+        expect(page.locator(".step.now .n")).to_have_text(number)
+        page.get_by_role("button", name="Skip").click()
+    expect(page.locator(".step.now .n")).to_have_text("4")
+    answer = page.get_by_role("textbox", name="Your answer")
+    answer.fill("none")
+    answer.press("Enter")
+    expect(page.locator(".step.now .verdict")).to_contain_text("'none' is not a number.")
+    expect(page.locator("hw-messages .message.bad")).to_have_count(0)
+    answer.fill("9")
+    answer.press("Enter")
+    expect(page.locator(".step.now .verdict")).to_have_text("9 is not correct: look again.")

@@ -40,7 +40,7 @@ def _each(moment: Moment, reference: str, what: str, bound: Bound) -> GoalState:
     for name in replicas_of(moment.view, reference):
         quantity = f"{what}({name})"
         value = number_of(moment, quantity)
-        complies, wanted = bound.compare(moment, value)
+        complies, wanted = bound.compare(moment, value, grows=True)
         says = answer("goal.number_is", complies, quantity=quantity_text(moment, quantity), found=value, wanted=wanted)
         if not complies:
             return says

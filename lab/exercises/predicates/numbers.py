@@ -6,6 +6,21 @@ from lab.exercises.moment import Moment
 from lab.exercises.predicate import Bound, GoalState, answer, predicate
 from lab.exercises.quantities import Quantity, check_quantity, is_word, number_of, quantity_text, shown, value_of
 
+GROWS = frozenset(
+    {
+        "batches",
+        "confirmed",
+        "failed",
+        "high_watermark",
+        "log_end_offset",
+        "read",
+        "requests",
+        "segments",
+        "total_records",
+    }
+)
+"""Quantities that seldom decrease."""
+
 
 def _check_number(reference: Quantity) -> None:
     check_quantity(reference)
@@ -23,7 +38,7 @@ def _check_word(reference: Quantity) -> None:
 def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -> GoalState:
     """A quantity compares so: `{ is = "number", of = "segments(parts-0@b1)", equals = 2 }`."""
     found = number_of(moment, of)
-    complies, wanted = bound.compare(moment, found)
+    complies, wanted = bound.compare(moment, found, grows=of.partition("(")[0] in GROWS)
     return answer("goal.number_is", complies, quantity=quantity_text(moment, of), found=shown(of, found), wanted=wanted)
 
 

@@ -120,14 +120,15 @@ def quantity_text(moment: Moment, reference: Quantity) -> Text:
     """Its name in a sentence: `high watermark of orders-0 on broker 1`."""
     if isinstance(reference, int):
         return text("quantity.number")
-    name, arguments, _ = parse(reference)
+    name, arguments, shift = parse(reference)
     values: dict[str, Value] = {}
     for parameter, argument in zip(QUANTITIES[name].checks, arguments, strict=True):
         if parameter == "replica":
             values |= _replica_values(moment, argument)
         else:
             values[parameter] = argument
-    return Text(f"quantity.{name}", values)
+    named = Text(f"quantity.{name}", values)
+    return text("quantity.shifted", quantity=named, shift=f"{shift:+d}") if shift else named
 
 
 def _replica_values(moment: Moment, reference: str) -> dict[str, Value]:

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     `--notes` also quotes that differ from the notes.
     """
 
-    help = "Check the course: chapters, places of the lessons, requirements; --complete: that nothing is missing; --notes: the quotes."
+    help = "Check the course: chapters, places of the lessons, requirements."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -19,7 +19,8 @@ from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.progress import Progress
 from lab.exercises.questions import said
-from lab.exercises.solution import Rehearsal
+from lab.exercises.setup import run_setup
+from lab.exercises.solution import Rehearsal, lesson_run
 from lab.management.commands import check_exercises
 from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
@@ -37,12 +38,15 @@ def test_valid_exercise_passes_the_check_and_a_broken_one_fails_it(monkeypatch, 
     assert f"FAIL {SLUG}\n  {SLUG}/solution.lab: [produce] is not done at its end" in capsys.readouterr().out
 
 
-def test_eras_without_topic_deletion_check_each_solution_in_a_new_run() -> None:
-    once = {slug: listed(one)["is_once"] for slug, one in exercises().items()}
-    assert [slug for slug, is_once in once.items() if is_once] == [
-        "006-the-lost-record",
-        "023-in-sync-by-time-or-by-count",
-    ]
+def test_lesson_whose_topics_are_in_the_way_of_its_set_up_needs_a_new_run_for_each_attempt() -> None:
+    again = [slug for slug, one in exercises().items() if not listed(one)["is_once"]]
+    # The era of 006 and 023 deletes no topics; in 009 and 010 the learner creates them.
+    assert not {"006-the-lost-record", "023-in-sync-by-time-or-by-count"} & set(again)
+    assert not {"009-ask-with-kafkas-own-commands", "010-where-replicas-land", "011-acks"} & set(again)
+    for slug in again:
+        run = lesson_run(exercises()[slug], 1)
+        run_setup(run, exercises()[slug].setup)
+        run_setup(run, exercises()[slug].setup)
 
 
 def test_prediction_of_a_broker_offers_broker_names() -> None:

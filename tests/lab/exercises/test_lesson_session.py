@@ -71,6 +71,33 @@ def test_answer_may_be_repeated_until_it_is_right() -> None:
     assert [(event.answer, event.right, event.attempt) for event in given] == [("7", False, 1), ("10485760", True, 2)]
 
 
+@pytest.mark.parametrize("typed", ["2", "b2", "broker 2", "Broker 2 "])
+def test_broker_may_be_answered_by_its_number_or_its_name(typed) -> None:
+    learner = Learner("second-partition", slug="009-ask-with-kafkas-own-commands")
+    right = learner.rehearsal.right_answer("second-partition")
+    learner.handle("answer", "second-partition", typed.replace("2", right))
+    assert learner.step("second-partition")["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("slug", "step", "again"), [("011-acks", "three-of-them", "p1"), ("022-leo-and-hw", "ahead", "p2")]
+)
+def test_command_that_ran_twice_leads_to_the_advice_to_start_over(slug, step, again) -> None:
+    learner = Learner(step, slug=slug)
+    lines = next(one.lines for one in sections_of(learner.exercise) if one.step == step)
+    learner.do(*(one for line in lines for one in [line] * (1 + line.startswith(f"producer send {again} "))))
+    assert learner.step(step)["why_not"].endswith("If that is no longer possible, start over.")
+
+
+def test_response_without_records_does_not_settle_what_a_consumer_will_read() -> None:
+    learner = Learner("predict", slug="008-a-records-way")
+    learner.handle("predict", "predict", "3", 0.9)
+    learner.do("play 1s")
+    assert learner.step("predict")["state"] == "active"
+    learner.do("producer open p1 --acks all", "producer send p1 orders-0 hello:world", "step rpc until done")
+    assert learner.step("predict")["given"]["outcome"] == "1"
+
+
 @pytest.mark.parametrize("typed", ["", "ten", "1e3", "9" * 60, "1.5"])
 def test_what_is_not_a_whole_number_is_refused(typed) -> None:
     learner = Learner("index-size")

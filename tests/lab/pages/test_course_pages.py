@@ -242,6 +242,11 @@ def test_markup_in_a_text_of_a_lesson_is_escaped() -> None:
     assert "&lt;script&gt;" in said and "<code>&lt;b&gt;</code>" in said
 
 
+def test_key_of_the_console_is_shown_as_code() -> None:
+    said = prose("Open it (`` ` ``) and play (`Space`).")
+    assert said == "<p>Open it (<code>`</code>) and play (<code>Space</code>).</p>"
+
+
 def test_long_names_in_titles_break_between_their_parts() -> None:
     assert breakable("What min.insync.replicas promises") == "What min.<wbr>insync.<wbr>replicas promises"
     assert breakable("KafkaConsumerDemo → 35") == "Kafka<wbr>Consumer<wbr>Demo → 35"

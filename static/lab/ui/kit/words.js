@@ -85,13 +85,14 @@ export const breakable = (line) => line.split(/(?<=[A-Z]_)(?=[A-Z])|(?<=[a-z]\.)
   .flatMap((part, place) => (place ? [html`<wbr>`, part] : [part]));
 
 /**
- * `code`, **bold** and *emphasis* of a line; the others may be inside bold.
+ * `code`, **bold** and *emphasis* of a line; the others may be inside bold. Code that is a backtick is written `` ` ``.
  * @param {string} text
  * @returns {(string | TemplateResult)[]}
  */
 export function inline(text) {
-  const parts = text.split(/(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)/);
+  const parts = text.split(/(`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
+    if (part.startsWith("`` ")) return html`<code>${part.slice(3, -3)}</code>`;
     if (part.startsWith("`")) return html`<code>${breakable(part.slice(1, -1))}</code>`;
     if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
     if (part.startsWith("*") && part.length > 2) return html`<em>${part.slice(1, -1)}</em>`;

@@ -28,23 +28,32 @@ export function openTab(name) {
   sheetOpen.value = true;
 }
 
+/** On a phone the parts of the page are one below the other: brings one into view. @param {string} part */
+function bring(part) {
+  if (!matchMedia("(max-width: 820px)").matches) return;
+  requestAnimationFrame(() => document.querySelector(part)?.scrollIntoView({ block: "start", behavior: "instant" }));
+}
+
 /** Shows a tab of the side panel, or hides the panel when it is shown already. @param {string} name */
 export function toggleSide(name) {
   const open = panels.value.side && sideTab.value === name;
   sideTab.value = name;
   const isNarrow = matchMedia("(max-width: 1279px)").matches;
   panels.value = { side: !open, inspector: isNarrow ? open : panels.value.inspector };
+  bring(".side");
 }
 
 /** Shows a screen in the place of the picture. @param {string} name */
 function showScreen(name) {
   shown.value = name;
   sheetOpen.value = false;
+  bring(".canvas");
 }
 
 function showPicture() {
   shown.value = "picture";
   sheetOpen.value = false;
+  bring(".canvas");
 }
 
 /** @typedef {{ symbol?: string, key?: string, press: () => void, pressed?: boolean, badge?: number }} Button */

@@ -2,7 +2,7 @@
 import { html } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
-import { breakable, markdown } from "../kit/words.js";
+import { breakable, inline, markdown } from "../kit/words.js";
 import { request, here } from "../store/api.js";
 import { exercises } from "../store/exercises.js";
 import { send, stopsOf } from "../store/lesson.js";
@@ -38,7 +38,7 @@ effect(() => {
 function causes(title) {
   const { parts } = chain.value;
   if (!parts.length) return "";
-  return html`<section class="chain"><h3>${title || t("exercise.chain")}</h3>
+  return html`<section class="chain"><h3>${inline(title || t("exercise.chain"))}</h3>
     <ol>${parts.map((part, place) => html`${place ? html`<li class="dim">${t("exercise.chain_check")}</li>` : ""}
       ${part.map(({ seq, at_us, sentence }) => html`<li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
       <span class="mono">${instant(at_us)}</span> <span>${breakable(sentence)}</span></button></li>`)}`)}</ol></section>`;
@@ -63,7 +63,8 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
       class="opt text ${right === place ? "right" : ""}" role="radio" ?disabled=${isGiven}
       aria-checked=${isGiven ? taken === place : mine.value.choice === String(place)}
       @click=${() => (mine.value = { ...mine.value, choice: String(place) })}><span class="r"></span>
-      <span>${markdown(said)}</span></button>`)}</div>
+      <span>${markdown(said)}</span>
+      ${right === place ? html`<span class="tag ok">✓ ${t("exercise.right_choice")}</span>` : ""}</button>`)}</div>
     ${isGiven ? html`<p class="verdict">${verdict}</p>
       ${reasons.map((reason) => html`<div class="reason">${markdown(reason)}</div>`)}` : sure(choices.length)}</section>`;
 }

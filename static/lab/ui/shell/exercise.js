@@ -1,5 +1,5 @@
 // The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
-import { refuse } from "../store/api.js";
+import { classroom, refuse } from "../store/api.js";
 import { ended, offerLine, runLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
 import { steer } from "../store/interactions.js";
@@ -26,11 +26,11 @@ const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 
 /**
- * Whether it needs another run: this one has another era or another cluster, or cannot delete the topic of an earlier attempt.
+ * Whether it needs another run: this one has another era or another cluster, or holds the topic of an earlier attempt, which is in the way.
  * @param {Exercise} one
  */
 const isElsewhere = ({ era, is_once, has_own_cluster, partition: about }) =>
-  has_own_cluster || era !== page.era || (is_once && about in moment.value.view.partitions);
+  has_own_cluster || era !== page.era || (is_once && about.replace(/-\d+$/, "") in moment.value.view.topics);
 
 /** Begins it: here, or in a new run. @param {Exercise} one */
 export async function start(one) {
@@ -133,7 +133,8 @@ class HwExercise extends HwElement {
     const isEnded = op === "leave" && exercise.value?.finished; // There is nothing to lose.
     if (this.#sure.value === op || isEnded) {
       const lesson = inProgress();
-      if (op === "reset" && lesson?.is_once) leaveFor(lesson.slug);
+      // Brokers may be down and links cut: a new run has neither. In a class the lab is the learner's only one.
+      if (op === "reset" && lesson && (lesson.is_once || !classroom)) leaveFor(lesson.slug);
       else send(op);
     }
     this.#sure.value = this.#sure.value === op || isEnded ? "" : op;

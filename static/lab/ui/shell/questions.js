@@ -3,7 +3,7 @@ import { nextChoice } from "../kit/choices.js";
 import { html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
-import { answer, chosen, chosenIn, lockIn, stopsOf } from "../store/lesson.js";
+import { answer, chosen, chosenIn, lockIn, refusedAnswer, stopsOf } from "../store/lesson.js";
 
 /** A number, or a name of Kafka's such as UNKNOWN_MEMBER_ID. */
 const ONE_WORD = /^(-?[\d.]+|[A-Z_]+)$/;
@@ -79,8 +79,10 @@ export function predictionOf(step) {
 export function answerOf(step) {
   const { choices, given } = step;
   const isRight = Boolean(given?.outcome);
+  const refused = refusedAnswer.value.step === step.id ? refusedAnswer.value.said : "";
+  const isWrong = given && !isRight && step.state === "active";
   const after = html`
-    ${given && !isRight && step.state === "active" ? html`<p class="verdict">${step.why_not}</p>` : ""}
+    ${refused || isWrong ? html`<p class="verdict" role=${refused ? "alert" : "status"}>${refused || step.why_not}</p>` : ""}
     ${isRight && step.reasons[""] ? html`<div class="reason right">${markdown(step.reasons[""])}</div>` : ""}`;
   if (choices.length) return html`${options(step, isRight)}
     ${isRight ? "" : html`<div class="row"><button class="btn pri" ?disabled=${!chosenIn(step).value}

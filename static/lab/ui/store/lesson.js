@@ -69,9 +69,19 @@ export async function lockIn() {
   if (makesStep) await stepRpc();
 }
 
+/** Why the last answer to a step was not accepted: it is not a number, or what is asked about does not exist. */
+export const refusedAnswer = signal({ step: "", said: "" });
+
 /** Answers the question of a step. @param {string} step @param {string} value */
 export async function answer(step, value) {
-  await send("answer", { step, choice: value });
+  refusedAnswer.value = { step: "", said: "" };
+  try {
+    await ask("answer", { step, choice: value });
+  } catch (error) {
+    const { what, expected = "", todo = "" } = /** @type {{ what?: string, expected?: string, todo?: string }} */ (error ?? {});
+    if (!what) return refuse(error);
+    refusedAnswer.value = { step, said: [what, expected, todo].filter(Boolean).join(" ") };
+  }
   if (chosen.value.step === step) chosen.value = UNDECIDED;
 }
 
