@@ -44,7 +44,8 @@ class HoldingSocket(AsyncWebsocketConsumer):
             case "websocket.connect":
                 await self.websocket_connect(message)
             case "websocket.disconnect":
-                await self.websocket_disconnect(message)
+                await self.disconnect(message["code"])
+                raise StopConsumer
 
     def begin_holding(self, run: str = "") -> None:
         """Registers the socket before the person's rights are read for the first time, so that no change is missed.

@@ -1,6 +1,7 @@
 """The socket of a branch: reads frames, passes them on, sends the watcher's frames."""
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -238,7 +239,8 @@ class LabSocket(HoldingSocket):
 
     async def _close(self, code: int, reason: Text) -> None:
         shown = render(reason, self._language).encode()[:MAX_REASON_BYTES]
-        await self.close(code, shown.decode(errors="ignore"))
+        with contextlib.suppress(OSError):  # the page has disconnected
+            await self.close(code, shown.decode(errors="ignore"))
 
     async def _send(self, frame: Any) -> None:
         await self.send(text_data=encode(frame).decode())

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextvars import Context
 from pathlib import Path
 
@@ -59,6 +59,9 @@ _STANDING = {
     Presence.ERASED: "gone",
 }
 
+
+_OF_ONE = frozenset({"joined", "waiting", "lab_given", "left", "renamed", "role_given", "kicked", "let_back", "erased"})
+"""Notices of changes that concern one participant: when hundreds join, not all who are there are read for each."""
 
 _enders: list["Callable[[LiveClass], Awaitable[None]]"] = []
 
@@ -119,19 +122,17 @@ class LiveClass:
         to: Audience | int = "all" if given.to == "all" else int(given.to.removeprefix("p"))
         return Grant(self.class_id, given.lab.partition("/")[0], to, frozenset(given.rights))
 
-    async def mirror(self, who: str = ROOM, renamed: str = "") -> None:
-        """Records differences between database and class. `who`: the actor; `renamed`: a participant with a new
-        name.
+    async def mirror(self, who: str = ROOM, numbers: Collection[int] | None = None) -> None:
+        """Records differences between database and class. `who`: the actor; `numbers`: of the participants that may
+        differ, None for all.
         """
-        found = await sync_to_async(self._facts)()
+        found = await sync_to_async(self._facts)(numbers)
         # All of them wait for one batch of the writer, in this order.
         doing = (self.room.do(Given(who, fact)) for fact in found)
         for outcome in await asyncio.gather(*doing, return_exceptions=True):
             # An ended class records no further events.
             if isinstance(outcome, BaseException) and not self.room.board.now.ended:
                 raise outcome
-        if renamed:
-            await self.room.do(Given(who, Rename(renamed)))
 
     async def follow(self, notice: Notice) -> None:
         """The door has changed the database. Changes that arrive during the update are combined."""
@@ -143,7 +144,9 @@ class LiveClass:
             while self._noticed:
                 noticed, self._noticed = self._noticed, []
                 by = {source_name(one.by) if one.by else ROOM for one in noticed}
-                await self.mirror(by.pop() if len(by) == 1 else ROOM)
+                is_of_some = all(one.kind in _OF_ONE for one in noticed)
+                numbers = {one.number for one in noticed} if is_of_some else None
+                await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
                 for one in noticed:
                     await self._tell(one)
         except Refusal as refusal:
@@ -163,9 +166,10 @@ class LiveClass:
             case "under_attack":
                 self.room.tell_staff("alarm", encode(Alarm(self.room.now_us(), "wrong_codes")))
 
-    def _facts(self) -> list[AnyFact]:
+    def _facts(self, numbers: Collection[int] | None) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
-        people = list(classroom.participants.select_related("run").prefetch_related("run__branches").order_by("number"))
+        chosen = classroom.participants.all() if numbers is None else classroom.participants.filter(number__in=numbers)
+        people = list(chosen.select_related("run").prefetch_related("run__branches").order_by("number"))
         for person in people:
             self.words.name_as(person.source, person.nickname)
             if person.user_id is not None:

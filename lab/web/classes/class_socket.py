@@ -294,7 +294,8 @@ class ClassSocket(HoldingSocket):
     async def _do_at_door(self, id: str, act: DoorAct) -> None:
         live, me = self._live, self._member
         await sync_to_async(do_door_act)(self._classroom, self._user, me, act)
-        await live.mirror(me.source)
+        p = getattr(act, "p", "")
+        await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
         self._answer(ClassDone(id, live.room.board.last_seq))
 
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:

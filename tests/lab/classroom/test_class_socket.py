@@ -3,14 +3,15 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from lab.actions.classes import people
-from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.live_class import LiveClass, class_folder, live_classes
+from lab.classroom.acts.facts import AnyFact
 from lab.classroom.journal import ClassJournal
 from lab.classroom.notices import Notice, tell
 from lab.models import ClassText, Participant, Presence, Role
@@ -236,6 +237,26 @@ def test_acts_at_the_door_are_sent_to_pages(classroom: Classroom) -> None:
         teacher.until_held("/people/p2 name", "")
         tell(Notice("under_attack", classroom.model.pk))
         assert teacher.until("alarm")["why"] == "wrong_codes"
+
+
+def test_change_of_one_participant_reads_no_other(classroom: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When hundreds join within seconds, each is read once, and not all for each."""
+    read, facts = [], LiveClass._facts
+
+    def noted(live: LiveClass, numbers: Collection[int] | None) -> list[AnyFact]:
+        read.append(numbers)
+        return facts(live, numbers)
+
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        monkeypatch.setattr(LiveClass, "_facts", noted)
+        me, chosen = Participant.objects.get(number=1), Participant.objects.get(number=2)
+        classroom.server.call(lambda _: sync_to_async(people.give_role)(chosen, Role.OBSERVER, me))
+        teacher.until_held("/people/p2 role", "observer")
+        assert teacher.act("give_role", p="p3", role="observer")["k"] == "done"
+        teacher.until_held("/people/p3 role", "observer")
+        assert teacher.act("close_door")["k"] == "done"
+    assert all(numbers in ({2}, {3}, None) for numbers in read) and read[0] == {2} and {3} in read and None in read
 
 
 def test_time_is_answered_with_class_time(classroom: Classroom) -> None:
