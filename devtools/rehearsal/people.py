@@ -369,7 +369,7 @@ class Learner(Participant):
             case 2 if not mine.get("asked"):
                 await self.act("ask", text="Why does the high watermark wait?", lang="en", at=at)
             case _:
-                for pointer, poll in self.sections.items():
+                for pointer, poll in list(self.sections.items()):
                     if pointer.startswith("/polls/") and poll and poll["phase"] == "open":
                         answer = str(chance.randrange(max(1, len(poll["choices"]))))
                         await self.act("vote", poll=int(pointer.split("/")[2]), answer=answer, sure=60)
