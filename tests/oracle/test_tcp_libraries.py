@@ -64,10 +64,11 @@ class Member:
         self._listener.join(PATIENCE_S)
 
 
-def until(what: str, condition: Callable[[], bool]) -> None:
+def until(what: str, condition: Callable[[], bool], found: Callable[[], object] = str) -> None:
+    """Waits for a condition; a failure shows what was found instead."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline_s, f"waited in vain for {what}"
+        assert time.monotonic() < deadline_s, f"{what} was expected within {PATIENCE_S:g} s; found: {found()}"
         time.sleep(0.05)
 
 
@@ -91,14 +92,20 @@ def test_client_library_features(cluster: Highwater, name: str) -> None:
     expected.append("good")
 
     group = f"group-{name}"
+    describe = f"kafka-consumer-groups.sh --describe --group {group} --members --verbose"
     members = [Member(name, cluster.bootstrap, group, name) for _ in range(3)]
     victim, *survivors = members
+
+    def found() -> object:
+        """What the members and the coordinator say of the group."""
+        return [each.partitions for each in members], cluster.run(describe)
+
     try:
-        until("three members with two partitions each", lambda: shared(members))
+        until("three members with two partitions each", lambda: shared(members), found)
         until("all records", lambda: {value for each in members for value in each.values} == set(expected))
         victim.kill()
         library.produce(name, ["after"], "none")
-        until("the other two to take over", lambda: shared(survivors))
+        until("the other two to take over", lambda: shared(survivors), found)
         until("the next record", lambda: any("after" in each.values for each in survivors))
         for member in survivors:
             member.leave()
