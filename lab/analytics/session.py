@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lab.analytics import place, shipping
 from lab.analytics.jvm import SparkError, start_gateway
+from lab.analytics.lookups import keep_lookups
 
 if TYPE_CHECKING:
     from lab.analytics.jvm import Gateway
@@ -84,7 +85,9 @@ class Spark:
                 "PYSPARK_GATEWAY_SECRET": self._gateway.secret,
                 "PYSPARK_PYTHON": sys.executable,
             }
-            return SparkSession.builder.getOrCreate()
+            session = SparkSession.builder.getOrCreate()
+            keep_lookups(session)
+            return session
         for name in _GATEWAY:
             # Of a session on this machine before.
             os.environ.pop(name, None)

@@ -54,6 +54,7 @@ SPARK = (
     "tests/lab/analytics/test_analytics_command.py",
     "tests/lab/analytics/test_build.py",
     "tests/lab/analytics/test_datasource.py",
+    "tests/lab/analytics/test_expressions.py",
     "tests/lab/analytics/test_ingest.py",
     "tests/lab/analytics/test_object_store.py",
     "tests/lab/analytics/test_learning_by_plain_reader.py",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
@@ -29,11 +29,8 @@ def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
     """An empty relation with these columns and types. Spark knows that it is empty, so results derived only from it
     cost no job.
     """
-    nothing: Any = pa.table({"_": pa.array([], pa.int8())})
-    # Spark Connect cannot infer types without rows.
-    return spark.createDataFrame(nothing, "_ tinyint").select(
-        *(F.lit(None).cast(type).alias(name) for name, type in columns.items())
-    )
+    nulls = ", ".join(f"cast(null as {type}) as `{name}`" for name, type in columns.items())
+    return spark.sql(f"select {nulls} where false")
 
 
 def local(spark: "SparkSession", rows: pa.Table) -> "DataFrame":
@@ -121,8 +118,8 @@ class Current:
             return self.of_branches(EVENTS, parts)
         parsed = local(self._spark, rows).withColumn("payload", F.try_parse_json("payload"))
         # Values that Spark does not accept as JSON are not stored.
-        held = parsed.where(F.col("payload").isNotNull()).select(BRANCH, *_of_events())
-        return held.unionByName(self.of_branches(EVENTS, others).select(BRANCH, *_of_events())) if others else held
+        held = parsed.where(F.col("payload").isNotNull()).selectExpr(BRANCH, *_of_events())
+        return held.unionByName(self.of_branches(EVENTS, others).selectExpr(BRANCH, *_of_events())) if others else held
 
     def of_branches(self, table: Table, parts: Mapping[int, Sequence[Part]]) -> "DataFrame":
         """The rows of a per-event table, with the numbers of the branches that see them."""
@@ -132,22 +129,22 @@ class Current:
             # The common case of a single run.
             ((_, number, after_seq, until_seq),) = rows
             seen = stored.where((F.col("seq") > after_seq) & (F.col("seq") <= until_seq))
-            return seen.select(F.lit(number).alias(BRANCH), *(F.col(name) for name in _declared(table)))
+            return seen.selectExpr(f"{number} as {BRANCH}", *_declared(table))
         lineage = self._spark.createDataFrame(pa.Table.from_pylist(_named(rows), schema=_LINEAGE))
         seen = stored.join(F.broadcast(lineage), F.col("branch") == F.col("owner"))
         seen = seen.where((F.col("seq") > F.col("after_seq")) & (F.col("seq") <= F.col("until_seq")))
-        return seen.select(BRANCH, *_declared(table))
+        return seen.selectExpr(BRANCH, *_declared(table))
 
     def numbered(self, table: Table, numbers: Mapping[str, int]) -> "DataFrame":
         """The rows of a table that is made per branch, with the branches' numbers."""
         stored = self.stored(table, numbers.keys()).drop("run")
         if len(numbers) == 1:
             ((_, number),) = numbers.items()
-            return stored.select(F.lit(number).alias(BRANCH), *_declared(table))
+            return stored.selectExpr(f"{number} as {BRANCH}", *_declared(table))
         pairs = pa.table({"owner": list(numbers), BRANCH: pa.array(numbers.values(), pa.int32())})
         names = self._spark.createDataFrame(pairs)
         joined = stored.join(F.broadcast(names), F.col("branch") == F.col("owner"))
-        return joined.select(BRANCH, *_declared(table))
+        return joined.selectExpr(BRANCH, *_declared(table))
 
 
 def _less(files: Sequence[StoredFile], replaced: Collection[str]) -> list[StoredFile]:
@@ -164,8 +161,9 @@ def _named(rows: Sequence[tuple[str, int, int, int]]) -> list[dict[str, object]]
 
 
 def _declared(table: Table) -> list[str]:
-    return [column.name for column in table.columns]
+    """The columns, as SQL expressions."""
+    return [f"`{column.name}`" for column in table.columns]
 
 
 def _of_events() -> list[str]:
-    return [name for name in _declared(EVENTS) if name != "build"]
+    return [name for name in _declared(EVENTS) if name != "`build`"]

@@ -5,7 +5,6 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from broker_core.events import KINDS
@@ -66,25 +65,34 @@ def of_kind(
         is_undescribed: there may be events of recordings without a stated vocabulary.
     """
     fields = field_types(kind)
-    layouts: list[tuple[Column, Sequence[str]]] = [
-        (F.col("vocabulary") == hash, names) for hash, names in sorted((others or {}).items())
-    ]
+    layouts = [(f"vocabulary = {_text(hash)}", names) for hash, names in sorted((others or {}).items())]
     if is_undescribed and kind in FORMER:
         former = FORMER[kind]
-        is_shorter = F.try_variant_get("payload", f"$[{len(former) + 1}]", "variant").isNull()
-        layouts.append(((F.coalesce("vocabulary", F.lit("")) == "") & is_shorter, former))
-    values = (_value(name, place, type, layouts).alias(name) for place, (name, type) in enumerate(fields.items(), 1))
-    return events.where(F.col("kind") == kind).select(*(name for name in HEAD if name not in fields), *values)
+        is_shorter = f"{_at(len(former) + 1, 'variant')} is null"
+        layouts.append((f"coalesce(vocabulary, '') = '' and {is_shorter}", former))
+    values = (
+        f"{_value(name, place, type, layouts)} as `{name}`" for place, (name, type) in enumerate(fields.items(), 1)
+    )
+    return events.where(F.col("kind") == kind).selectExpr(*(name for name in HEAD if name not in fields), *values)
 
 
-def _value(name: str, place: int, type: str, layouts: Sequence[tuple[Column, Sequence[str]]]) -> Column:
-    """A field by name, at its position in the vocabulary of the row."""
-    value = F.try_variant_get("payload", f"$[{place}]", type)
+def _at(place: int, type: str) -> str:
+    return f"try_variant_get(payload, '$[{place}]', '{type}')"
+
+
+def _text(value: str) -> str:
+    """A text literal, whatever is in the text: it comes from a recording."""
+    return f"cast(X'{value.encode().hex()}' as string)"
+
+
+def _value(name: str, place: int, type: str, layouts: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """A field by name, at its position in the vocabulary of the row, as an SQL expression."""
+    value = _at(place, type)
     for condition, names in layouts:
         other = names.index(name) + 1 if name in names else 0
         if other != place:
-            there = F.try_variant_get("payload", f"$[{other}]", type) if other else F.lit(None).cast(type)
-            value = F.when(condition, there).otherwise(value)
+            there = _at(other, type) if other else f"cast(null as {type})"
+            value = f"case when {condition} then {there} else {value} end"
     return value
 
 

@@ -62,10 +62,10 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     table = dirty.table
     numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
     given = _given(job, dirty, numbers)
-    made = table.make(given).select(
-        F.col(BRANCH), *(F.col(column.name).cast(column.type).alias(column.name) for column in table.columns)
+    made = table.make(given).selectExpr(
+        BRANCH, *(f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns)
     )
-    named = _named(job, made, numbers).select(*(column.name for column in table.stored))
+    named = _named(job, made, numbers).selectExpr(*(f"`{column.name}`" for column in table.stored))
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
     # Rows made from all events of a branch replace those made from some of them.
     anew = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
@@ -148,7 +148,10 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
             frames[name] = job.current.of_branches(need, parts)
         else:
             frames[name] = job.current.numbered(need, numbers)
-    branches = local(job.spark, _branches(job, numbers)).withColumn("config", F.parse_json("config"))
+    branches = job.current.once(
+        ("branches", *((branch, number, job.ledger[branch].last_seq) for branch, number in numbers.items())),
+        lambda: local(job.spark, _branches(job, numbers)).withColumn("config", F.parse_json("config")),
+    )
     owners = {part.owner for some in parts.values() for part in some}
     known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}

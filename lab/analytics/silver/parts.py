@@ -50,17 +50,11 @@ def of_replica(name: Value) -> dict[str, Value]:
 
 def rows(frame: DataFrame, columns: Sequence[Column], **values: Value) -> DataFrame:
     """The columns of a table, cast to their types: as given, else as in `frame`, else null."""
-    known = set(frame.columns)
+    known = {"seq", "at_us"} & set(frame.columns)
     found = (
-        (
-            values[column.name]
-            if column.name in values
-            else F.col(column.name)
-            if column.name in known and column.name in ("seq", "at_us")
-            else F.lit(None)
-        )
-        .cast(column.type)
-        .alias(column.name)
+        values[column.name].cast(column.type).alias(column.name)
+        if column.name in values
+        else F.expr(f"cast({column.name if column.name in known else 'null'} as {column.type}) as `{column.name}`")
         for column in columns
     )
     return frame.select(BRANCH, *found)
