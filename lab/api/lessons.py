@@ -31,7 +31,7 @@ async def pauses(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
 @for_branch("see")
 async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The event `seq` and what led to it, in one part or in two: see `chain_of`. Each event has its number, instant and
-    sentence.
+    sentence, and whether events between it and the one before are left out.
     """
     seq, via = number_of(request, "seq"), number_of(request, "via") or 0
     if seq is None or not 1 <= seq <= lab.recording.last_seq or not 0 <= via <= lab.recording.last_seq:
@@ -39,7 +39,18 @@ async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     language = preferences_of(request).language
     parts = await asyncio.to_thread(chain_of, lab.recording.events, seq, via)
     return json_answer(
-        [[{"seq": one[0], "at_us": one[1], "sentence": sentence(one[4], language)} for one in part] for part in parts],
+        [
+            [
+                {
+                    "seq": one[0],
+                    "at_us": one[1],
+                    "sentence": sentence(one[4], language),
+                    "is_after_gap": 0 < part.gap == place,
+                }
+                for place, one in enumerate(part.events)
+            ]
+            for part in parts
+        ],
     )
 
 

@@ -1,6 +1,7 @@
 """The causal chain of a debrief: from the event that mattered back along its causes to the command behind it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from broker_core.events import Envelope
 from broker_core.events.console import CommandReceived
@@ -16,7 +17,14 @@ Events = Callable[[int, int], Iterable[Envelope]]
 """
 
 
-def chain_of(events: Events, seq: int, via: int = 0) -> list[list[Envelope]]:
+class Part(NamedTuple):
+    """A part of a chain, newest first. `gap`: the place of the event before which others are left out; 0 for none."""
+
+    events: list[Envelope]
+    gap: int = 0
+
+
+def chain_of(events: Events, seq: int, via: int = 0) -> list[Part]:
     """The event `seq` and its causes, newest first, in one part or two.
 
     A part ends with a command of a learner, or where an event has no cause: a periodic check. Then the second part
@@ -29,7 +37,7 @@ def chain_of(events: Events, seq: int, via: int = 0) -> list[list[Envelope]]:
     if via and not _is_command(first):
         parts.append(list(_causes(events, via)))
     most = MAX_LINES // len(parts)
-    return [part if len(part) <= most else _shortened(part, most) for part in parts]
+    return [Part(part) if len(part) <= most else _shortened(part, most) for part in parts]
 
 
 def _is_command(chain: list[Envelope]) -> bool:
@@ -67,17 +75,20 @@ def _released_by(events: Events, arrival: Envelope) -> int:
     return 0
 
 
-def _shortened(chain: list[Envelope], most: int) -> list[Envelope]:
-    """Leaves out sent messages between the ends as far as necessary, then the middle."""
-    first, *middle, last = chain
-    surplus = len(chain) - most
-    kept = []
-    for found in middle:
-        if surplus and isinstance(found[4], RpcSent):
-            surplus -= 1
-        else:
-            kept.append(found)
-    if surplus:
-        half = (most - 2) // 2
-        kept = [*kept[:half], *kept[len(kept) - (most - 2 - half) :]]
-    return [first, *kept, last]
+def _shortened(chain: list[Envelope], most: int) -> Part:
+    """Leaves out sent messages as far as necessary, then other events, each time those in the middle: what is close to
+    the ends explains more.
+    """
+    out = _middle(
+        [place for place in range(1, len(chain) - 1) if isinstance(chain[place][4], RpcSent)], len(chain) - most
+    )
+    others = [place for place in range(1, len(chain) - 1) if place not in out]
+    out |= _middle(others, len(chain) - most - len(out))
+    kept = [place for place in range(len(chain)) if place not in out]
+    widest = max(range(1, len(kept)), key=lambda at: kept[at] - kept[at - 1])
+    return Part([chain[place] for place in kept], widest)
+
+
+def _middle(places: list[int], count: int) -> set[int]:
+    start = max(0, (len(places) - count) // 2)
+    return set(places[start : start + max(0, count)])

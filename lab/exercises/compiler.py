@@ -206,7 +206,7 @@ def _chain(exercise: Exercise, rehearsal: Rehearsal) -> Iterator[str]:
         debrief["chain"],
         debrief["via"],
     )
-    end, began = parts[-1][-1], rehearsal.envelopes[0][0]
+    end, began = parts[-1].events[-1], rehearsal.envelopes[0][0]
     if not isinstance(end[4], CommandReceived) or end[0] < began:
-        kinds = [type(envelope[4]).__name__ for part in parts for envelope in part]
+        kinds = [type(envelope[4]).__name__ for part in parts for envelope in part.events]
         yield f"{exercise.slug}: the debrief's chain does not reach a command of the solution: {' <- '.join(kinds)}."

@@ -39,7 +39,7 @@ async def submit(request: HttpRequest, slug: str) -> HttpResponse:
         entry = await submit_entry(await user_of(request), found, request.POST.dict())
     except Refusal as refusal:
         return await _page(request, found, refusal, request.POST.dict())
-    return HttpResponseRedirect(f"{reverse('challenge', args=(slug,))}?entry={entry.pk}")
+    return HttpResponseRedirect(f"{reverse('challenge', args=(slug,))}?entry={entry.pk}#verdict")
 
 
 @never_cache
@@ -58,7 +58,7 @@ async def cancel(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
     """Cancels a judgement."""
     own = await sync_to_async(entry_of_user)(await user_of(request), _found(slug), entry)
     await cancel_entry(own)
-    return HttpResponseRedirect(f"{reverse('challenge', args=(slug,))}?entry={entry}")
+    return HttpResponseRedirect(f"{reverse('challenge', args=(slug,))}?entry={entry}#verdict")
 
 
 @login_required

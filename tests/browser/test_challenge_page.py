@@ -27,6 +27,7 @@ def test_verdict_replaces_the_progress_when_it_is_there(challenge: Page, lab_ser
     page.get_by_label("Script").fill(challenges()[C7].bad["script"])
     page.get_by_role("button", name="Judge it on 5 seeds").click()
     expect(page.locator(".outcome.failed")).to_contain_text("failed", timeout=120_000)
+    expect(page.locator(".outcome.failed")).to_be_in_viewport()
     for theme, language in (("dark", "en"), ("light", "zh-CN")):
         page.goto(f"{lab_server.address}/challenges/{C7}/?theme={theme}&language={language}")
         assert violations(page) == []

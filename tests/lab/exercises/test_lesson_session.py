@@ -7,6 +7,7 @@ import pytest
 
 from broker_core.events import Envelope
 from broker_core.events.console import CommandReceived
+from broker_core.events.rpc import RpcSent
 from broker_core.run import Run
 from lab.exercises.chain import MAX_LINES, chain_of
 from lab.exercises.loader import exercises
@@ -174,11 +175,12 @@ def finished() -> Learner:
 def chain_in(learner: Learner) -> list[list[Envelope]]:
     by_seq = {envelope[0]: envelope for envelope in (*learner.rehearsal.before, *learner.rehearsal.envelopes)}
     debrief = learner.session.frame("en")["debrief"]
-    return chain_of(
+    parts = chain_of(
         lambda first, last: [by_seq[seq] for seq in range(first, last + 1) if seq in by_seq],
         debrief["chain"],
         debrief["via"],
     )
+    return [part.events for part in parts]
 
 
 def test_chain_through_a_held_message_leads_to_the_command_that_released_it() -> None:
@@ -203,6 +205,15 @@ def test_chain_of_a_debrief_leads_from_the_event_to_the_command(finished) -> Non
     assert isinstance(chain[-1][4], CommandReceived)
     assert chain[-1][4].line == "producer send p1 parts-0 f:6"
     assert len(chain) <= MAX_LINES
+
+
+def test_long_chain_is_shortened_in_the_middle_and_says_where() -> None:
+    sent = RpcSent("r1", "Heartbeat", "request", "c1", "b1", due_us=0, correlation=1, label="", fields=())
+    events: dict[int, Envelope] = {seq: (seq, seq, "c1", seq - 1, sent) for seq in range(2, 41)}
+    events[1] = (1, 0, "shell", 0, CommandReceived(command=1, line="consumer start c1", source=""))
+    (part,) = chain_of(lambda first, last: [events[seq] for seq in range(first, last + 1)], 40)
+    assert [one[0] for one in part.events] == [40, 39, 38, 37, 36, 35, 6, 5, 4, 3, 2, 1]
+    assert part.gap == 6
 
 
 def test_transfer_is_answered_once_and_after_the_last_step(finished) -> None:

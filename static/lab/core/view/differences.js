@@ -2,7 +2,7 @@
 
 import { keysOf } from "./patch.js";
 
-/** How much of what is the same is shown before a difference, when it does not begin with a field. */
+/** How much of what is the same is shown before a difference of long texts. */
 const MAX_SAME = 20;
 
 /** @param {any} value */
@@ -18,23 +18,39 @@ export function isMeaningful(pointer, before, now) {
   return JSON.stringify(before) !== JSON.stringify(now);
 }
 
+/** The object that a text says as JSON, such as the data of a znode; other texts unchanged. @param {string} text @returns {any} */
+function parsed(text) {
+  if (!text.startsWith("{")) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /**
- * Two values as texts in which one sees what differs: objects that read the same as their fields that do not, texts longer than `most`
- * characters from the field in which they part.
- * @param {any} before @param {any} now @param {(value: any) => string} read @param {number} most
+ * What differs between two values: [field, before, now] for each field of an object, and with an empty field for texts.
+ * Objects that read the same differ in their own fields, and texts with JSON in those of the JSON.
+ * @param {any} before @param {any} now @param {(value: any) => string} read @param {number} most characters of a text
+ * @returns {[string, any, any][]}
+ */
+export function differing(before, now, read, most) {
+  let [a, b] = [parsed(read(before)), parsed(read(now))];
+  if (a === b) [a, b] = [before, now];
+  if (!isObject(a) || !isObject(b)) return [["", ...contrast(read(before), read(now), most)]];
+  return Object.keys({ ...a, ...b }).filter((key) => JSON.stringify(a[key]) !== JSON.stringify(b[key]))
+    .map((key) => [key, a[key], b[key]]);
+}
+
+/**
+ * Two texts, longer ones from a little before they part.
+ * @param {string} a @param {string} b @param {number} most
  * @returns {[string, string]}
  */
-export function contrast(before, now, read, most) {
-  let [a, b] = [read(before), read(now)];
-  if (a === b && isObject(before) && isObject(now)) {
-    const fields = Object.keys({ ...before, ...now }).filter((key) => JSON.stringify(before[key]) !== JSON.stringify(now[key]));
-    const those = (/** @type {any} */ one) => JSON.stringify(Object.fromEntries(fields.map((key) => [key, one[key]])));
-    [a, b] = [those(before), those(now)];
-  }
+function contrast(a, b, most) {
   if (Math.max(a.length, b.length) <= most) return [a, b];
   let same = 0;
   while (same < Math.min(a.length, b.length) && a[same] === b[same]) same++;
-  const field = Math.max(a.lastIndexOf(',"', same), a.lastIndexOf('{"', same)) + 1;
-  const from = Math.max(field, same - MAX_SAME);
+  const from = same - MAX_SAME;
   return from > 1 ? [`…${a.slice(from)}`, `…${b.slice(from)}`] : [a, b];
 }

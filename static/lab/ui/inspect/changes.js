@@ -1,5 +1,5 @@
 // What the last step changed, with the values from before; and why a value is what it is.
-import { contrast, isMeaningful } from "../../core/view/differences.js";
+import { differing, isMeaningful } from "../../core/view/differences.js";
 import { keysOf } from "../../core/view/patch.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { brief, bytes, instant, set } from "../kit/format.js";
@@ -73,15 +73,21 @@ const labelOf = (previous) => {
 };
 
 class HwChanges extends HwElement {
-  /** @param {Patch[number]} change @param {Values} previous */
-  row([pointer, ...rest], previous) {
+  /** A row for each field that differs. @param {Patch[number]} change @param {Values} previous */
+  rows([pointer, ...rest], previous) {
     const [whose, field] = pathWords(pointer);
     const before = previous.get(pointer);
     /** @param {unknown} value */
     const read = (value) => gist(value, field);
-    const [old, now] = rest.length ? contrast(before, rest[0], read, WIDEST) : [read(before), t("changes.gone")];
-    const was = before === undefined ? "" : html`<span class="dim">${brief(old, WIDEST)} → </span>`;
-    return html`<tr><td class="word">${whose}<span class="dim"> ${field}</span></td><td>${was}<b>${brief(now, WIDEST)}</b></td></tr>`;
+    /** @type {[string, unknown, unknown][]} */
+    const changed = !rest.length ? [["", read(before), t("changes.gone")]]
+      : before === undefined ? [["", undefined, read(rest[0])]] : differing(before, rest[0], read, WIDEST);
+    return changed.map(([part, old, now]) => {
+      const name = [field, part].filter(Boolean).join(" ");
+      const was = old === undefined ? "" : html`<span class="dim">${brief(gist(old, name), WIDEST)} → </span>`;
+      return html`<tr><td class="word">${whose}<span class="dim"> ${name}</span></td>
+        <td>${was}<b>${brief(gist(now ?? "–", name), WIDEST)}</b></td></tr>`;
+    });
   }
 
   /** @param {AppliedEvent} event */
@@ -101,7 +107,7 @@ class HwChanges extends HwElement {
       return !SAID.has(keys[0]) && keys[2] !== "tail" && isMeaningful(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
-    return html`<table><tbody>${telling.slice(0, MAX_ROWS).map((change) => this.row(change, previous))}</tbody></table>`;
+    return html`<table><tbody>${telling.slice(0, MAX_ROWS).map((change) => this.rows(change, previous))}</tbody></table>`;
   }
 
   render() {

@@ -14,7 +14,7 @@ import { seekSeq } from "../store/time.js";
 /** @import { Exercise } from "../store/exercises.js" */
 /** @import { Debrief, TransferFrame } from "../store/state.js" */
 
-/** @typedef {{ seq: number, at_us: number, sentence: string }} Cause */
+/** @typedef {{ seq: number, at_us: number, sentence: string, is_after_gap: boolean }} Cause */
 
 /** The chain of an event, newest first, in one part or in two. @type {Signal<{ seq: number, parts: Cause[][] }>} */
 const chain = signal({ seq: 0, parts: [] });
@@ -38,9 +38,12 @@ effect(() => {
 function causes(title) {
   const { parts } = chain.value;
   if (!parts.length) return "";
+  /** @param {string} key */
+  const said = (key) => html`<li class="dim">${t(key)}</li>`;
   return html`<section class="chain"><h3>${inline(title || t("exercise.chain"))}</h3>
-    <ol>${parts.map((part, place) => html`${place ? html`<li class="dim">${t("exercise.chain_check")}</li>` : ""}
-      ${part.map(({ seq, at_us, sentence }) => html`<li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
+    <ol>${parts.map((part, place) => html`${place ? said("exercise.chain_check") : ""}
+      ${part.map(({ seq, at_us, sentence, is_after_gap: isAfterGap }) => html`${isAfterGap ? said("exercise.chain_gap") : ""}
+      <li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
       <span class="mono">${instant(at_us)}</span> <span>${breakable(sentence)}</span></button></li>`)}`)}</ol></section>`;
 }
 
