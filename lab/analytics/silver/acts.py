@@ -16,8 +16,8 @@ def _not_made(t: Tables) -> "DataFrame":
 
 
 LOG = c("log", STRING, "the log of a class or of a learner", personal=True)
-LEARNER = c("learner", STRING, "pseudonym of who did it", personal=True)
-CLASS = c("class", STRING, "the class, empty where somebody was alone")
+LEARNER = c("learner", STRING, "pseudonym of the learner", personal=True)
+CLASS = c("class", STRING, "the class; empty outside of classes")
 LESSON = c("lesson", STRING, "slug of the lesson")
 
 BRONZE = Table(
@@ -30,7 +30,7 @@ BRONZE = Table(
         c("seq", BIGINT, "the act's place in its log"),
         c("at_ms", BIGINT, "wall time"),
         c("class_us", BIGINT, "class time"),
-        c("who", STRING, "pseudonym of who acted; room: nobody", personal=True),
+        c("who", STRING, "pseudonym of the actor; room: no person", personal=True),
         c("kind", STRING, "its kind"),
         CLASS,
         c("scope", STRING, "class, or private: in no table of a class"),
@@ -100,31 +100,31 @@ ACTS = Table(
         LESSON,
         c("content", STRING, "digest of the lesson's content"),
         c("step", STRING, "the step's id; in the log of a class its number"),
-        c("kind", STRING, "what was done or came of it"),
-        c("choice", STRING, "the choice taken or the answer given"),
-        c("p", DOUBLE, "how sure", unit="0..1"),
-        c("choices", INT, "how many choices there were"),
-        c("outcome", STRING, "what came true"),
+        c("kind", STRING, "the kind of act or result"),
+        c("choice", STRING, "the choice or the answer"),
+        c("p", DOUBLE, "confidence", unit="0..1"),
+        c("choices", INT, "number of choices"),
+        c("outcome", STRING, "the outcome"),
         c("right", BOOLEAN, "whether the answer was right"),
         c("brier", DOUBLE, "score over all choices: 0 is best"),
         c("misconception", STRING, "tag of the wrong choice taken or of the wrong state"),
         c("tags", array(STRING), "tags of all wrong choices that were offered"),
         c("wrong", STRING, "the wrong state of the cluster"),
-        c("attempt", INT, "at the step, from 1"),
-        c("hint", INT, "which hint was opened, or how many had been"),
+        c("attempt", INT, "number of the attempt at the step, from 1"),
+        c("hint", INT, "the hint that was opened, or the number opened before"),
         c("part", INT, "part of the lesson"),
-        c("parts", INT, "how many parts the lesson has"),
-        c("why", STRING, "why it began or ended"),
+        c("parts", INT, "number of parts of the lesson"),
+        c("why", STRING, "reason of its start or end"),
         c("poll", INT, "number of the poll"),
         c("round", INT, "round of the poll"),
         c("at_ms", BIGINT, "wall time"),
         c("class_us", BIGINT, "class time"),
-        c("lab", STRING, "run and branch where it happened", personal=True),
-        c("lab_seq", BIGINT, "the last event there"),
-        c("lab_at_us", BIGINT, "simulated time there"),
+        c("lab", STRING, "run and branch of the lab", personal=True),
+        c("lab_seq", BIGINT, "the last event of the lab then"),
+        c("lab_at_us", BIGINT, "simulated time of the lab then"),
         c("scope", STRING, "class, or private: in no table of a class"),
     ),
     checks=(not_null("kind", "at_ms"),),
     make=acts,
-    doc="what somebody did, in a class or alone, with what came of it",
+    doc="an act of a learner, in a class or outside of one, with its result",
 )

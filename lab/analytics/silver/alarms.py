@@ -10,17 +10,17 @@ from lab.analytics.tables.table import AT_US, SEQ
 ALARM_COLUMNS = (
     SEQ,
     AT_US,
-    c("invariant", STRING, "what does not hold; records lost: acknowledged records that the leader lacks"),
-    c("subject", STRING, "what it is about"),
-    c("explained_by", STRING, "what explains it, a code; empty: nothing does"),
+    c("invariant", STRING, "the violated invariant; records lost: acknowledged records that the leader lacks"),
+    c("subject", STRING, "its subject"),
+    c("explained_by", STRING, "what explains it, as a code; empty: nothing"),
     c("setting", STRING, "the settings that allow it"),
-    c("cause", BIGINT, "the event that probably led to it; 0: unknown"),
+    c("cause", BIGINT, "the event that probably caused it; 0: unknown"),
     c("promise", STRING, "the acknowledgement that it breaks"),
     c("topic", STRING, "of lost records: the topic"),
     c("partition", INT, "of lost records: the partition's number"),
     c("first_offset", BIGINT, "of lost records: the first one"),
-    c("records", BIGINT, "how many acknowledged records are lost"),
-    c("committed_records", BIGINT, "how many of those were committed"),
+    c("records", BIGINT, "number of lost acknowledged records"),
+    c("committed_records", BIGINT, "number of them that were committed"),
 )
 
 LOST = "records lost"
@@ -42,5 +42,5 @@ def alarms(t: Tables) -> DataFrame:
 
 ALARMS = Table(
     name="silver.alarms", unit="branch", key=("seq",), columns=ALARM_COLUMNS, per_event=True, make=alarms,
-    kinds=("InvariantViolated", "AcknowledgedRecordsLost"), doc="A guarantee that does not hold, or records lost.",
+    kinds=("InvariantViolated", "AcknowledgedRecordsLost"), doc="A violated guarantee, or lost records.",
 )  # fmt: skip

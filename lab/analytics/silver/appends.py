@@ -12,7 +12,7 @@ APPEND_COLUMNS = (
     c("seq", BIGINT, "the event that appended it"),
     c("at_us", BIGINT, "when it was appended"),
     c("topic", STRING, "the topic"),
-    c("incarnation", INT, "which topic of that name"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("broker", INT, "the leader that appended it"),
     c("base_offset", BIGINT, "the offset of its first record"),
@@ -20,13 +20,13 @@ APPEND_COLUMNS = (
     c("records", INT, "records"),
     c("size_bytes", BIGINT, "its size in the log"),
     c("rpc", STRING, "the Produce request"),
-    c("client", STRING, "who sent it"),
+    c("client", STRING, "the sender"),
     c("acks", INT, "0, 1, or -1 for all"),
     c("sent_seq", BIGINT, "the event that sent the request"),
     c("sent_us", BIGINT, "when the request was sent"),
     c("arrived_us", BIGINT, "when the request arrived"),
     c("committed_seq", BIGINT, "the event with which the high watermark of this replica first covered it"),
-    c("committed_us", BIGINT, "when it was committed; null: it was not while this log held it"),
+    c("committed_us", BIGINT, "when it was committed; null: not while it was in this log"),
 )
 
 _REPLICA = (BRANCH, "topic", "partition", "broker")
@@ -138,5 +138,5 @@ APPENDS = Table(
     name="silver.appends", unit="branch", key=("seq",), order=("topic", "partition", "seq"), columns=APPEND_COLUMNS,
     needs=("silver.rpcs", "silver.batches", "silver.replica_offsets", "silver.topics"), make=appends,
     checks=(ordered("sent_us", "arrived_us", "at_us", "committed_us"), ordered("seq", "committed_seq")),
-    doc="A batch that a Produce request brought to a leader's log.",
+    doc="A batch that a leader appended for a Produce request.",
 )  # fmt: skip

@@ -16,15 +16,15 @@ CLIENT_STATE_COLUMNS = (
     c("topic", STRING, "of a stream or a read replica: the topic"),
     c("partition", INT, "of a stream or a read replica: the partition, null: a partitioner chooses"),
     c("rate", INT, "of a stream: records a second; 0: it stopped"),
-    c("replica", STRING, "the node that a consumer fetches from in place of the leader"),
+    c("replica", STRING, "the node that a consumer fetches from instead of the leader"),
     c("member", STRING, "of a consumer: its member id"),
-    c("generation_id", INT, "of a consumer: the generation it is in"),
+    c("generation_id", INT, "of a consumer: its generation"),
     c("transactional_id", STRING, "of a producer"),
     c("producer_id", BIGINT, "of a producer; -1: none yet"),
     c("producer_epoch", INT, "of a producer; -1: none yet"),
-    c("records", INT, "of a pipeline: records read and not yet written and committed; of a refused send: records"),
-    c("handled", INT, "of a pipeline: records of the cycle that is complete"),
-    c("is_rewinding", BOOLEAN, "of a pipeline: it goes back to the committed offsets"),
+    c("records", INT, "of a pipeline: records read but not yet written and committed; of a refused send: records"),
+    c("handled", INT, "of a pipeline: records of the completed cycle"),
+    c("is_rewinding", BOOLEAN, "of a pipeline: it returns to the committed offsets"),
     c("why", STRING, "the reason"),
 )
 
@@ -95,9 +95,9 @@ CONSUME_COLUMNS = (
     c("partition", INT, "the partition's number"),
     c("from_offset", BIGINT, "of a reset: its position before"),
     c("position", BIGINT, "the offset that it reads next"),
-    c("high_watermark", BIGINT, "the high watermark that the broker told it"),
-    c("records", INT, "records that it read"),
-    c("why", STRING, "of a reset: the reason; null: it read records"),
+    c("high_watermark", BIGINT, "the high watermark in the broker's response"),
+    c("records", INT, "number of records read"),
+    c("why", STRING, "of a reset: the reason; null: records were read"),
 )
 
 

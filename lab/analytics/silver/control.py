@@ -16,12 +16,12 @@ CONTROL_COLUMNS = (
     c("what", STRING, "session opened, session closed, asked, watch armed, watch fired, processed, elected, resigned, "
       "metadata, groups load started, groups loaded, or groups unloaded"),
     c("session", BIGINT, "the ZooKeeper session"),
-    c("name", STRING, "what was processed; what is watched; how it changed"),
-    c("about", STRING, "the path, partition or broker that it is about"),
+    c("name", STRING, "the processed event; the watched path; the kind of change"),
+    c("about", STRING, "its path, partition or broker"),
     c("epoch", INT, "the controller's epoch; of a load the leader epoch"),
-    c("controller", INT, "who sent the metadata"),
+    c("controller", INT, "the broker that sent the metadata"),
     c("brokers", array(INT), "of metadata: the live brokers"),
-    c("count", BIGINT, "requests asked at once; partitions in the metadata; groups loaded or unloaded"),
+    c("count", BIGINT, "requests sent at once; partitions in the metadata; groups loaded or unloaded"),
     c("why", STRING, "why a session was closed or a controller resigned"),
 )  # fmt: skip
 
@@ -76,5 +76,5 @@ CONTROL = Table(
         "ControllerElected", "ControllerResigned", "MetadataUpdated", "GroupsLoadStarted", "GroupsLoaded",
         "GroupsUnloaded",
     ),
-    doc="Something that happened between brokers, ZooKeeper and the controller.",
+    doc="An event between brokers, ZooKeeper and the controller.",
 )  # fmt: skip

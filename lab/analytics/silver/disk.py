@@ -12,21 +12,21 @@ DISK_OP_COLUMNS = (
     SEQ,
     AT_US,
     c("broker", INT, "the broker"),
-    c("topic", STRING, "the topic; null: it is about the broker's disk"),
+    c("topic", STRING, "the topic; null: the broker's disk"),
     c("partition", INT, "the partition's number"),
     c("op", STRING, "rolled, index entry, time index entry, refused append, truncated, segments deleted, "
       "retention failed, marked deleted, unlinked, deleted, cleaned, uncleanable, checked, repaired, "
       "checkpoint written, checkpoint reset, directory failed, flushed, or power lost"),
     c("segment", BIGINT, "the base offset of the segment"),
-    c("bytes", BIGINT, "bytes concerned: removed by an operation that removes, otherwise the size of the segment"),
-    c("log_bytes", BIGINT, "of those, bytes that were taken out of .log files of a log, or out of it with such files"),
+    c("bytes", BIGINT, "bytes removed by the operation, otherwise the size of the segment"),
+    c("log_bytes", BIGINT, "bytes of .log files among them"),
     c("records_before", BIGINT, "of a pass of the cleaner: records before"),
     c("records_after", BIGINT, "of a pass of the cleaner: records after"),
-    c("from_offset", BIGINT, "of a range: where it begins"),
-    c("to_offset", BIGINT, "of a range: where it ends; of a flush: offsets below are on disk"),
-    c("files", BIGINT, "files or segments concerned"),
+    c("from_offset", BIGINT, "of a range: its start"),
+    c("to_offset", BIGINT, "of a range: its end; of a flush: offsets below are on disk"),
+    c("files", BIGINT, "number of files or segments"),
     c("file", STRING, "the file"),
-    c("why", STRING, "why, or which rule was broken"),
+    c("why", STRING, "the reason, or the violated rule"),
 )  # fmt: skip
 
 

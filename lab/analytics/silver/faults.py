@@ -10,17 +10,16 @@ from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, 
 FAULT_COLUMNS = (
     c("fault", STRING, "stopped, starting, exiting, frozen, link cut, link cut one way, link quality, disk slow, "
       "fsync slow, power lost, session closed, or foreign change"),
-    c("subject", STRING, "the node, the link's end that sends, or the path of the znode"),
+    c("subject", STRING, "the node, the sending end of the link, or the path of the znode"),
     c("other", STRING, "of a link: its other end"),
-    c("from_seq", BIGINT, "the event with which it begins"),
-    c("from_us", BIGINT, "since when"),
-    c("to_us", BIGINT, "until when; null: still; the same instant: it has no duration"),
-    c("latency_us", BIGINT, "of links and disks: how much longer it takes"),
-    c("loss_percent", INT, "of a link: so many messages are lost"),
-    c("reorder_percent", INT, "of a link: so many messages are overtaken"),
-    c("how", STRING, "how a broker stopped, why a session was closed, what was changed"),
-    c("by", STRING, "learner or engine: whether it came from outside the cluster, as a command does, or followed from "
-      "something in it"),
+    c("from_seq", BIGINT, "the event with which it starts"),
+    c("from_us", BIGINT, "start"),
+    c("to_us", BIGINT, "end; null: not ended; equal to the start: it has no duration"),
+    c("latency_us", BIGINT, "of links and disks: added latency"),
+    c("loss_percent", INT, "of a link: percentage of lost messages"),
+    c("reorder_percent", INT, "of a link: percentage of reordered messages"),
+    c("how", STRING, "how a broker stopped, why a session was closed, or what was changed"),
+    c("by", STRING, "learner: from outside of the cluster, such as a command; engine: caused within the cluster"),
 )  # fmt: skip
 
 _NODES = {
@@ -128,5 +127,5 @@ def _at_once(t: Tables) -> list[DataFrame]:
 FAULTS = Table(
     name="silver.faults", unit="branch", key=("fault", "subject", "other", "from_seq"), columns=FAULT_COLUMNS,
     kinds=_KINDS, make=faults, checks=(ordered("from_us", "to_us"),), small=True, order=("from_seq",),
-    doc="A fault, from its beginning to its end.",
+    doc="A fault, from its start to its end.",
 )  # fmt: skip

@@ -10,16 +10,16 @@ from lab.analytics.tables.table import AT_US, SEQ
 
 GROUP_GENERATION_COLUMNS = (
     c("group", STRING, "the group"),
-    c("broker", STRING, "the coordinator's node: while a replaced coordinator does not know that it is, there are two"),
+    c("broker", STRING, "the coordinator's node; two while a replaced coordinator is not yet aware of it"),
     c("generation_id", INT, "the generation"),
     c("state", STRING, "Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead"),
-    c("from_seq", BIGINT, "the event with which the state begins"),
-    c("from_us", BIGINT, "since when"),
-    c("to_us", BIGINT, "until when; null: still"),
+    c("from_seq", BIGINT, "the event with which the state starts"),
+    c("from_us", BIGINT, "start"),
+    c("to_us", BIGINT, "end; null: not ended"),
     c("protocol", STRING, "the assignor"),
     c("leader", STRING, "the member that assigns"),
-    c("why", STRING, "why it came to that state"),
-    c("members", INT, "members when the state began"),
+    c("why", STRING, "reason of the transition"),
+    c("members", INT, "number of members at the start of the state"),
 )
 
 _GROUP = (BRANCH, "group", "broker")
@@ -73,9 +73,9 @@ GROUP_MEMBER_COLUMNS = (
     c("change", STRING, "added, updated, replaced, or removed"),
     c("client", STRING, "the client"),
     c("instance", STRING, "of a static member: its group.instance.id"),
-    c("old_member", STRING, "of a static member that has restarted: its id before"),
-    c("session_timeout_ms", BIGINT, "it is removed after so long without a heartbeat"),
-    c("rebalance_timeout_ms", BIGINT, "so long a rebalance waits for it"),
+    c("old_member", STRING, "of a restarted static member: its previous id"),
+    c("session_timeout_ms", BIGINT, "time without a heartbeat after which it is removed"),
+    c("rebalance_timeout_ms", BIGINT, "time that a rebalance waits for it"),
     c("protocols", array(STRING), "its assignors, the preferred one first"),
     c("why", STRING, "why it was removed"),
 )
@@ -115,16 +115,16 @@ GROUP_MEMBERS = Table(
 GROUP_ASSIGNMENT_COLUMNS = (
     SEQ,
     AT_US,
-    c("group", STRING, "the group; null of what a consumer says, which names none"),
+    c("group", STRING, "the group; null for an event of a consumer, which names none"),
     c("generation_id", INT, "the generation"),
-    c("member", STRING, "the member to whom the coordinator assigns"),
-    c("client", STRING, "the consumer that owns or gives up"),
-    c("topic", STRING, "the topic; null: no partition at all"),
+    c("member", STRING, "the member that the coordinator assigns to"),
+    c("client", STRING, "the consumer that owns or revokes it"),
+    c("topic", STRING, "the topic; null: no partition"),
     c("partition", INT, "the partition's number"),
-    c("change", STRING, "assigned by the coordinator; owned or revoked, as the consumer sees it; twice or nobody: what "
-      "is wrong with the plan of a custom assignor; defined: an assignor was written"),
+    c("change", STRING, "assigned: by the coordinator; owned, revoked: by the consumer; twice, nobody: assigned to "
+      "several members or to none by a custom assignor; defined: a custom assignor was defined"),
     c("assignor", STRING, "the custom assignor"),
-    c("is_empty", BOOLEAN, "no partition at all"),
+    c("is_empty", BOOLEAN, "no partition"),
 )  # fmt: skip
 
 
@@ -170,5 +170,5 @@ GROUP_ASSIGNMENTS = Table(
     name="silver.group_assignments", unit="branch", key=("seq", "change", "member", "topic", "partition"),
     columns=GROUP_ASSIGNMENT_COLUMNS, per_event=True,
     kinds=("GroupAssigned", "ConsumerAssigned", "AssignmentPlanned", "AssignorDefined"), make=group_assignments,
-    doc="A partition that a member is assigned, owns or gives up.",
+    doc="A partition that a member is assigned, owns or revokes.",
 )  # fmt: skip

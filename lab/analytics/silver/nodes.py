@@ -8,7 +8,7 @@ from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, 
 
 NODE_COLUMNS = (
     c("node", STRING, "the node's name"),
-    c("node_no", INT, "which node of that name: 1 for the first, ..."),
+    c("node_no", INT, "number among the nodes of that name, from 1"),
     c(
         "node_kind",
         STRING,
@@ -17,10 +17,10 @@ NODE_COLUMNS = (
     c("broker", INT, "of a broker: its id"),
     c("group", STRING, "of a consumer: its group"),
     c("from_seq", BIGINT, "the event that added it"),
-    c("from_us", BIGINT, "since when"),
-    c("to_us", BIGINT, "until when; null: still"),
-    c("software", STRING, "what a connection says of itself"),
-    c("refused_why", STRING, "why a connection was closed, as what it sent cannot be read or answered"),
+    c("from_us", BIGINT, "start"),
+    c("to_us", BIGINT, "end; null: not ended"),
+    c("software", STRING, "client software, as sent by the connection"),
+    c("refused_why", STRING, "why a connection was closed for an unreadable or unsupported request"),
     c("era", STRING, "of the run: the era of Kafka"),
     c("seed", BIGINT, "of the run: its seed"),
 )
@@ -85,21 +85,21 @@ def _run(t: Tables) -> DataFrame:
 
 NODES = Table(
     name="silver.nodes", unit="branch", key=("node", "node_no"), columns=NODE_COLUMNS, kinds=_KINDS, make=nodes,
-    small=True, checks=(ordered("from_us", "to_us"),), doc="A node, from its beginning to its end.",
+    small=True, checks=(ordered("from_us", "to_us"),), doc="A node, from its start to its end.",
 )  # fmt: skip
 
 COMMAND_COLUMNS = (
     c("command", BIGINT, "its number in the branch"),
-    c("learner", STRING, "who sent it: the number of a participant; null of those that were not sent by one",
+    c("learner", STRING, "the number of the participant who sent it; null if it was not sent by one",
       personal=True),
     c("source", STRING, "learner, play, or exercise"),
     c("verb", STRING, "its first word"),
     c("line", STRING, "the whole line", personal=True),
     c("received_seq", BIGINT, "the event that received it"),
     c("received_us", BIGINT, "when it was received"),
-    c("completed_us", BIGINT, "when it had ended; null: it has not"),
+    c("completed_us", BIGINT, "when it completed; null: not yet"),
     c("exit_code", INT, "its exit code"),
-    c("printed_lines", BIGINT, "lines that it printed"),
+    c("printed_lines", BIGINT, "number of printed lines"),
 )  # fmt: skip
 
 _ENGINE_SOURCES = ("play", "exercise")

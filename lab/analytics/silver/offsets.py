@@ -18,10 +18,10 @@ REPLICA_OFFSET_COLUMNS = (
     c("partition", INT, "the partition's number"),
     c("broker", INT, "the broker of the replica"),
     c("measure", STRING, "log_start, log_end, high_watermark, or first_unstable"),
-    c("value", BIGINT, "the offset; null: the log is not open any more; -1: there is no unstable offset"),
-    c("previous", BIGINT, "the offset before, where the event says it"),
+    c("value", BIGINT, "the offset; null: the log was closed; -1: there is no unstable offset"),
+    c("previous", BIGINT, "the previous offset, if the event has it"),
     c("lowered", BOOLEAN, "it decreased"),
-    c("why", STRING, "opened, appended, closed, deleted, or why a log was truncated or its start moved"),
+    c("why", STRING, "opened, appended, closed, deleted, or the reason of a truncation or of a new log start offset"),
 )
 
 
@@ -92,7 +92,7 @@ BATCH_COLUMNS = (
     c("size_bytes", BIGINT, "its size in the log"),
     c("leader_epoch", INT, "the leader epoch in its header"),
     c("segment", BIGINT, "the base offset of its segment"),
-    c("position_bytes", BIGINT, "where it begins in the segment's .log"),
+    c("position_bytes", BIGINT, "its position in the segment's .log"),
     c("cause_seq", BIGINT, "the event that led to it: the arrival of a request, or of a response to a fetch"),
 )
 PRODUCER_BATCH_COLUMNS = (
@@ -141,7 +141,7 @@ def producer_batches(t: Tables) -> DataFrame:
 PRODUCER_BATCHES = Table(
     name="silver.producer_batches", unit="branch", key=("seq",), order=("topic", "partition", "broker", "seq"),
     columns=PRODUCER_BATCH_COLUMNS, per_event=True, kinds=("ProducerBatchAppended",), make=producer_batches,
-    doc="The numbers of a batch whose producer has an id; the batch itself is in silver.batches.",
+    doc="Producer id, epoch and sequence numbers of a batch; the batch itself is in silver.batches.",
 )  # fmt: skip
 
 BELIEF_COLUMNS = (
@@ -151,9 +151,9 @@ BELIEF_COLUMNS = (
     c("partition", INT, "the partition's number"),
     c("broker", INT, "the leader"),
     c("follower", INT, "a follower"),
-    c("from_offset", BIGINT, "the log end offset that the leader knew of before; -1: none"),
-    c("log_end_offset", BIGINT, "the log end offset of the follower, as its fetch says"),
-    c("caught_up_us", BIGINT, "when the follower was last caught up, as the leader sees it"),
+    c("from_offset", BIGINT, "the previous log end offset known to the leader; -1: none"),
+    c("log_end_offset", BIGINT, "the log end offset of the follower, from its fetch"),
+    c("caught_up_us", BIGINT, "when the follower was last caught up, according to the leader"),
 )
 
 
@@ -168,5 +168,5 @@ def beliefs(t: Tables) -> DataFrame:
 
 BELIEFS = Table(
     name="silver.beliefs", unit="branch", key=("seq",), columns=BELIEF_COLUMNS, per_event=True,
-    kinds=("RemoteReplicaUpdated",), make=beliefs, doc="What a leader learns of a follower.",
+    kinds=("RemoteReplicaUpdated",), make=beliefs, doc="A follower's state as known to its leader.",
 )  # fmt: skip

@@ -10,10 +10,14 @@ PARTITION_OWNER_COLUMNS = (
     c("group", STRING, "the group"),
     c("topic", STRING, "the topic"),
     c("partition", INT, "the partition's number"),
-    c("from_seq", BIGINT, "the event with which this begins"),
-    c("from_us", BIGINT, "since when"),
-    c("to_us", BIGINT, "until when; null: still"),
-    c("client", STRING, "the consumer that owns it, as it sees it; null: nobody does, since the last owner gave it up"),
+    c("from_seq", BIGINT, "the event with which this starts"),
+    c("from_us", BIGINT, "start"),
+    c("to_us", BIGINT, "end; null: not ended"),
+    c(
+        "client",
+        STRING,
+        "the consumer that owns it, according to the consumer; null: no owner since the last one revoked it",
+    ),
 )
 
 _PARTITION = (BRANCH, "group", "topic", "partition")
@@ -73,5 +77,6 @@ PARTITION_OWNERS = Table(
     name="silver.partition_owners", unit="branch", key=("group", "topic", "partition", "from_us", "client"),
     columns=PARTITION_OWNER_COLUMNS, needs=("silver.group_assignments", "silver.nodes"), kinds=("NodeRemoved",),
     make=partition_owners,
-    checks=(ordered("from_us", "to_us"),), doc="A span of time in which a consumer owns a partition, or nobody does.",
+    checks=(ordered("from_us", "to_us"),),
+    doc="A span of time in which a consumer owns a partition, or in which it has no owner.",
 )  # fmt: skip

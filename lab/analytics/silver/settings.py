@@ -17,11 +17,11 @@ SETTING_COLUMNS = (
     c(
         "source",
         STRING,
-        "node: what it was started with; zookeeper: what is configured; applied: what a broker took up",
+        "node: at its start; zookeeper: as configured; applied: by a broker",
     ),
-    c("entity", STRING, "whose: topics/orders, brokers/1, brokers/<default>, users/alice; of a node its name"),
-    c("broker", STRING, "who took it up"),
-    c("settings", map_of(STRING, STRING), "all of them, by name; empty: all is as without them"),
+    c("entity", STRING, "the entity: topics/orders, brokers/1, brokers/<default>, users/alice; of a node its name"),
+    c("broker", STRING, "the broker that applied it"),
+    c("settings", map_of(STRING, STRING), "all of them, by name; empty: none are set"),
 )
 
 

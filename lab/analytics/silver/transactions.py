@@ -14,18 +14,18 @@ TRANSACTION_COLUMNS = (
     c("step", STRING, "transitioned, marker, allocated, expired, load started, loaded, or unloaded"),
     c("producer_id", BIGINT, "the producer's id; of a block of ids the first one"),
     c("producer_epoch", INT, "the producer's epoch"),
-    c("from_state", STRING, "the state at the coordinator before; empty: it did not know the id"),
+    c("from_state", STRING, "the previous state at the coordinator; empty: the id was unknown"),
     c("to_state", STRING, "the state at the coordinator"),
-    c("timeout_ms", BIGINT, "it is aborted after so long"),
-    c("partitions", array(STRING), "partitions in it, as topic-number"),
+    c("timeout_ms", BIGINT, "time after which it is aborted"),
+    c("partitions", array(STRING), "its partitions, as topic-number"),
     c("broker", STRING, "the coordinator's node; of a marker the node of the log"),
     c("topic", STRING, "of a marker and of a load: the topic"),
     c("partition", INT, "of a marker and of a load: the partition's number"),
     c("offset", BIGINT, "of a marker: its offset; of a block of ids the last one"),
-    c("first_offset", BIGINT, "of a marker: where the transaction began in this log; -1: it wrote nothing here"),
+    c("first_offset", BIGINT, "of a marker: first offset of the transaction in this log; -1: none"),
     c("result", STRING, "of a marker: COMMIT or ABORT"),
     c("count", BIGINT, "of a load: transactional ids found; of an expiry: producers"),
-    c("why", STRING, "why it came to that state"),
+    c("why", STRING, "reason of the transition"),
 )
 
 
@@ -73,5 +73,5 @@ TRANSACTIONS = Table(
         "TransactionTransitioned", "TransactionMarkerAppended", "ProducerIdsAllocated", "ProducersExpired",
         "TransactionsLoadStarted", "TransactionsLoaded", "TransactionsUnloaded",
     ),
-    make=transactions, doc="A step of a transaction, a marker of one in a log, or a change of who coordinates.",
+    make=transactions, doc="A transition of a transaction, its marker in a log, or a change of the coordinator.",
 )  # fmt: skip

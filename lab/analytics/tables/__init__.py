@@ -5,7 +5,7 @@ A table is a `Table` in a module of `bronze`, `silver` or `gold`, beside the fun
     FAILOVERS = Table(
         name="gold.failovers", unit="branch", key=("topic", "partition", "leader_epoch"),
         needs=("silver.leader_epochs", "silver.faults"),
-        columns=(c("topic", STRING, "the topic"), c("lost_us", BIGINT, "the old leader stops answering"), ...),
+        columns=(c("topic", STRING, "the topic"), c("lost_us", BIGINT, "when the old leader stopped responding"), ...),
         checks=(ordered("lost_us", "elected_us"), not_null("elected_us")),
         make=failovers, small=True,
     )

@@ -66,23 +66,23 @@ def statistics(first: "DataFrame", *keys: str) -> "DataFrame":
 
 STATISTICS = (
     c("content", STRING, "digest of the lesson's content"),
-    c("learners", BIGINT, "how many learners were at the step"),
-    c("n", BIGINT, "how many answered its question"),
+    c("learners", BIGINT, "number of learners at the step"),
+    c("n", BIGINT, "number of learners who answered its question"),
     c("difficulty", DOUBLE, "share of first answers that were right", unit="0..1"),
     c("discrimination", DOUBLE, "correlation of right with the rest of the score; none below 20 answers"),
-    c("p_mean", DOUBLE, "how sure they were", unit="0..1"),
+    c("p_mean", DOUBLE, "mean confidence", unit="0..1"),
     c("brier_mean", DOUBLE, "mean score: 0 is best"),
-    c("gap", DOUBLE, "how sure they were, less how often they were right"),
-    c("spent_p25_s", DOUBLE, "time at the step, lower quarter"),
+    c("gap", DOUBLE, "mean confidence minus share of right answers"),
+    c("spent_p25_s", DOUBLE, "time at the step, 25th percentile"),
     c("spent_p50_s", DOUBLE, "time at the step, median"),
-    c("spent_p90_s", DOUBLE, "time at the step, nine of ten"),
+    c("spent_p90_s", DOUBLE, "time at the step, 90th percentile"),
     c("hint_share", DOUBLE, "share of learners who opened a hint"),
-    c("with_hint", BIGINT, "how many had opened a hint before they answered"),
-    c("without_hint", BIGINT, "how many answered without"),
-    c("right_with_hint", DOUBLE, "share right of those who had opened a hint before", unit="0..1"),
-    c("right_without_hint", DOUBLE, "share right of the others", unit="0..1"),
-    c("gave_up_share", DOUBLE, "share of learners who went on without it"),
-    c("first_ms", BIGINT, "wall time at which the first one had done it"),
+    c("with_hint", BIGINT, "number of learners who opened a hint before they answered"),
+    c("without_hint", BIGINT, "number of learners who answered without"),
+    c("right_with_hint", DOUBLE, "share of right answers of those who opened a hint before", unit="0..1"),
+    c("right_without_hint", DOUBLE, "share of right answers of the others", unit="0..1"),
+    c("gave_up_share", DOUBLE, "share of learners who skipped it"),
+    c("first_ms", BIGINT, "wall time of the first completion"),
 )
 
 
@@ -99,7 +99,7 @@ ITEMS = Table(
     columns=(CLASS, LESSON, STEP, *STATISTICS),
     checks=(between("difficulty", 0, 1), between("discrimination", -1.000001, 1.000001)),
     make=item_statistics,
-    doc="a step in a class: how hard its question was, and how well it tells learners apart",
+    doc="a step in a class: difficulty and discrimination of its question",
 )
 
 
@@ -153,21 +153,21 @@ MISCONCEPTIONS = Table(
     columns=(
         CLASS,
         c("tag", STRING, "the misconception"),
-        c("learners", BIGINT, "how many learners showed it"),
+        c("learners", BIGINT, "number of learners with it"),
         c("share", DOUBLE, "share of the learners of the class", unit="0..1"),
         c("asked", BIGINT, "answers to questions that offered it"),
-        c("p_mean", DOUBLE, "how sure they were of it", unit="0..1"),
+        c("p_mean", DOUBLE, "mean confidence in it", unit="0..1"),
         c("sure", BIGINT, "learners who were at least 70 % sure of it"),
         c("by_choice", BIGINT, "wrong answers that show it"),
         c("by_state", BIGINT, "wrong states that show it"),
-        c("lessons", array(STRING), "where"),
+        c("lessons", array(STRING), "the lessons"),
         c("first_ms", BIGINT, "wall time of the first"),
-        c("refuted", BIGINT, "learners who were right when next asked"),
-        c("returned", BIGINT, "learners who showed it again"),
+        c("refuted", BIGINT, "learners who were right the next time"),
+        c("returned", BIGINT, "learners who had it again"),
     ),
     checks=(between("share", 0, 1), between("p_mean", 0, 1)),
     make=misconceptions,
-    doc="a misconception that a class has shown",
+    doc="a misconception of a class",
 )
 
 
@@ -186,10 +186,10 @@ PAIRS = Table(
     small=True,
     columns=(
         CLASS, c("tag", STRING, "a misconception"), c("other", STRING, "another, or the same"),
-        c("learners", BIGINT, "how many learners showed both"),
+        c("learners", BIGINT, "number of learners with both"),
     ),
     make=mistake_pairs,
-    doc="two misconceptions of a class that the same learners show",
+    doc="two misconceptions of a class with common learners",
 )  # fmt: skip
 
 
@@ -215,8 +215,8 @@ GROUPS = Table(
     small=True,
     columns=(
         CLASS, c("mistakes", STRING, "misconceptions, with spaces between"),
-        c("learners", BIGINT, "how many learners showed exactly these"),
-        c("members", array(STRING), "who they are", personal=True),
+        c("learners", BIGINT, "number of learners with exactly these"),
+        c("members", array(STRING), "pseudonyms of the learners", personal=True),
         c("last_ms", BIGINT, "wall time of their last mistake"),
     ),
     make=mistake_groups,
@@ -238,10 +238,10 @@ TIMES = Table(
     small=True,
     columns=(
         CLASS, LESSON, STEP, c("bucket_s", BIGINT, "time at the step, in steps of 30 s"),
-        c("learners", BIGINT, "how many learners took so long"),
+        c("learners", BIGINT, "number of learners with this time"),
     ),
     make=step_times,
-    doc="how many learners of a class took how long at a step",
+    doc="distribution of the time of a class at a step",
 )  # fmt: skip
 
 
@@ -272,10 +272,10 @@ STUCK = Table(
     small=True,
     columns=(
         CLASS, LESSON, c("step", STRING, "number of the step"),
-        c("learners", BIGINT, "how many learners were stuck there"),
-        c("episodes", BIGINT, "how often"),
-        c("by_reason", map_of("string", "bigint"), "how often for which reason"),
-        c("median_s", DOUBLE, "how long, of those that ended"),
+        c("learners", BIGINT, "number of learners who were stuck"),
+        c("episodes", BIGINT, "number of occurrences"),
+        c("by_reason", map_of("string", "bigint"), "occurrences by reason"),
+        c("median_s", DOUBLE, "median duration of those that ended"),
         c("first_us", BIGINT, "class time of the first"),
     ),
     make=stuck_points,
@@ -298,11 +298,11 @@ def by_stop(acts: "DataFrame", *keys: str) -> "DataFrame":
 
 
 STOPS = (
-    c("stop", STRING, "how sure: guess, or a probability"),
-    c("learners", BIGINT, "of so many learners"),
-    c("answers", BIGINT, "how many predictions"),
-    c("said", DOUBLE, "how sure they were", unit="0..1"),
-    c("was", DOUBLE, "share that came true", unit="0..1"),
+    c("stop", STRING, "confidence: guess, or a probability"),
+    c("learners", BIGINT, "number of learners"),
+    c("answers", BIGINT, "number of predictions"),
+    c("said", DOUBLE, "mean confidence", unit="0..1"),
+    c("was", DOUBLE, "share of right predictions", unit="0..1"),
 )
 
 
@@ -316,9 +316,9 @@ CALIBRATION = Table(
     key=("class", "stop"),
     needs=("silver.acts",),
     small=True,
-    columns=(CLASS, *STOPS, c("last_ms", BIGINT, "wall time of the last")),
+    columns=(CLASS, *STOPS, c("last_ms", BIGINT, "wall time of the last one")),
     make=calibration,
-    doc="predictions of a class at one degree of confidence",
+    doc="predictions of a class at one level of confidence",
 )
 
 
@@ -349,10 +349,10 @@ POLLS = Table(
     small=True,
     columns=(
         CLASS, c("poll", INT, "number of the poll"), c("round", INT, "round, from 1"),
-        c("answers", BIGINT, "how many voted"),
-        c("right", BIGINT, "how many were right; none where no answer is"),
-        c("changed_to_right", BIGINT, "who were wrong in the round before"),
-        c("changed_to_wrong", BIGINT, "who were right in the round before"),
+        c("answers", BIGINT, "number of votes"),
+        c("right", BIGINT, "number of right votes; null if no answer is"),
+        c("changed_to_right", BIGINT, "right votes of learners who were wrong in the previous round"),
+        c("changed_to_wrong", BIGINT, "wrong votes of learners who were right in the previous round"),
         c("first_us", BIGINT, "class time of the first vote"),
     ),
     make=poll_rounds,

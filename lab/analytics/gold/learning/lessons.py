@@ -37,11 +37,11 @@ STEPS = Table(
     small=True,
     columns=(
         LESSON, STEP, *STATISTICS,
-        c("stopped", BIGINT, "attempts whose last act was at this step, and that are not finished"),
+        c("stopped", BIGINT, "unfinished attempts whose last act was at this step"),
     ),
     checks=(_ENOUGH,),
     make=lesson_steps,
-    doc="a step of a lesson over all learners: where people stop, and what hints did",
+    doc="a step of a lesson over all learners: where learners stop, and the effect of hints",
 )  # fmt: skip
 
 
@@ -65,7 +65,8 @@ WRONG_STATES = Table(
     small=True,
     columns=(
         LESSON, STEP, c("state", STRING, "the wrong state's id"), c("misconception", STRING, "its tag"),
-        c("learners", BIGINT, "how many learners passed through it"), c("times", BIGINT, "how often it was seen"),
+        c("learners", BIGINT, "number of learners whose cluster reached it"),
+        c("times", BIGINT, "number of occurrences"),
     ),
     checks=(_ENOUGH,),
     make=lesson_wrong_states,
@@ -86,5 +87,5 @@ CALIBRATION = Table(
     columns=(LESSON, *STOPS),
     checks=(_ENOUGH,),
     make=lesson_calibration,
-    doc="predictions in a lesson at one degree of confidence, over all learners",
+    doc="predictions in a lesson at one level of confidence, over all learners",
 )

@@ -8,21 +8,21 @@ from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, arr
 
 REBALANCE_COLUMNS = (
     c("group", STRING, "the group"),
-    c("generation_id", INT, "the generation that the rebalance led to, or the one before if it led to none"),
+    c("generation_id", INT, "the generation after the rebalance, or the previous one if there is none"),
     c("broker", STRING, "the coordinator's node"),
     c("seq", BIGINT, "the event that began it"),
     c("at_us", BIGINT, "when it began"),
-    c("why", STRING, "why"),
-    c("prepared_us", BIGINT, "when the group began to wait for its members"),
-    c("completed_us", BIGINT, "when all had joined, and their leader was asked to assign; null: that never came"),
-    c("stable_us", BIGINT, "when the members were told; null: that never came"),
+    c("why", STRING, "the reason"),
+    c("prepared_us", BIGINT, "when the group started to wait for its members"),
+    c("completed_us", BIGINT, "when all had joined, and the group leader was asked for the assignment; null: never"),
+    c("stable_us", BIGINT, "when the members received their assignment; null: never"),
     c("members", INT, "members of the new generation"),
-    c("moved_partitions", INT, "partitions that another member has now"),
+    c("moved_partitions", INT, "partitions that changed their owner"),
     c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner"),
-    c("stopped_us", BIGINT, "since when that partition had no owner"),
+    c("stopped_us", BIGINT, "start of that time"),
     c("unowned_us", BIGINT, "the time without an owner, of all its partitions together"),
     c("by_member", array(struct(member=STRING, phase=STRING, from_us=BIGINT, to_us=BIGINT)),
-      "what each consumer did meanwhile"),
+      "states of each consumer during the rebalance"),
 )  # fmt: skip
 
 _REBALANCE = (BRANCH, "group", "broker", "seq")

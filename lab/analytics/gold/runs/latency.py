@@ -10,10 +10,10 @@ POINTS = 200
 
 COMMIT_LATENCY_COLUMNS = (
     c("acks", INT, "acks of the request: 0, 1, or -1 for all"),
-    c("share", DOUBLE, "so many of the batches took at most that long"),
+    c("share", DOUBLE, "share of the batches with at most this latency"),
     c("latency_us", BIGINT, "from the Produce request to the advance of that leader's high watermark over the batch"),
     c("batches", BIGINT, "batches with these acks that were committed"),
-    c("seq", BIGINT, "the event that sent one that took that long"),
+    c("seq", BIGINT, "the event that sent a batch of this latency"),
     c("at_us", BIGINT, "when it was sent"),
 )
 
@@ -64,7 +64,7 @@ def run_sketches(t: Tables) -> DataFrame:
 
 RUN_SKETCHES = Table(
     name="gold.run_sketches", unit="branch", key=("acks",), columns=RUN_SKETCH_COLUMNS, needs=("silver.appends",),
-    make=run_sketches, small=True, doc="The distribution of commit latencies in a form that can be merged.",
+    make=run_sketches, small=True, doc="The distribution of commit latencies, in a mergeable form.",
 )  # fmt: skip
 
 STAGE_COLUMNS = (
@@ -74,10 +74,10 @@ STAGE_COLUMNS = (
     c("bucket", BIGINT, "the number of the span of time in which the batches were sent"),
     c("seq", BIGINT, "the event that sent the slowest of them"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
+    c("bucket_us", BIGINT, "its length"),
     c("batches", BIGINT, "batches that went through the stage"),
-    c("p50_us", BIGINT, "half of them took at most so long"),
-    c("p99_us", BIGINT, "99 of 100 took at most so long"),
+    c("p50_us", BIGINT, "median time"),
+    c("p99_us", BIGINT, "99th percentile of the time"),
 )
 
 
@@ -119,5 +119,5 @@ def produce_stages(t: Tables) -> DataFrame:
 PRODUCE_STAGES = Table(
     name="gold.produce_stages", unit="branch", key=("acks", "stage", "bucket"), columns=STAGE_COLUMNS,
     needs=("silver.produces",), make=produce_stages, small=True,
-    doc="How long acknowledged batches spent in a stage, by span of time.",
+    doc="Time of acknowledged batches in a stage, by span of time.",
 )  # fmt: skip

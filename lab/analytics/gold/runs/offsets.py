@@ -40,13 +40,13 @@ OFFSET_STEPS = Table(
 HW_LAG_COLUMNS = (
     c("topic", STRING, "the topic"),
     c("partition", INT, "the partition's number"),
-    c("broker", INT, "a follower; null: of the leader, its log end offset against its high watermark"),
+    c("broker", INT, "a follower; null: the leader, its log end offset minus its high watermark"),
     c("bucket", BIGINT, "the number of the span of time"),
     c("seq", BIGINT, "the first event of the span, or the last one before it"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
-    c("max", BIGINT, "the most records behind", unit="records"),
-    c("mean", DOUBLE, "records behind, weighted by time", unit="records"),
+    c("bucket_us", BIGINT, "its length"),
+    c("max", BIGINT, "maximum lag in records", unit="records"),
+    c("mean", DOUBLE, "mean lag in records, weighted by time", unit="records"),
 )
 _PARTITION = (BRANCH, "topic", "partition")
 
@@ -94,7 +94,8 @@ def _followers(leaders: DataFrame, offsets: DataFrame) -> DataFrame:
 HW_LAG = Table(
     name="gold.hw_lag", unit="branch", key=("topic", "partition", "broker", "bucket"), columns=HW_LAG_COLUMNS,
     needs=("silver.leader_positions", "silver.replica_offsets"), make=hw_lag, small=True,
-    doc="How far the high watermark is behind the leader's log, and followers behind the leader, by span of time.",
+    doc="Lag of the high watermark behind the leader's log end offset, and of followers behind the leader, by span of "
+    "time.",
 )  # fmt: skip
 
 CONSUMER_LAG_COLUMNS = (
@@ -104,7 +105,7 @@ CONSUMER_LAG_COLUMNS = (
     c("bucket", BIGINT, "the number of the span of time"),
     c("seq", BIGINT, "the first event of the span, or the last one before it"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
+    c("bucket_us", BIGINT, "its length"),
     c("max", BIGINT, "the greatest lag", unit="records"),
     c("mean", DOUBLE, "the lag, weighted by time", unit="records"),
     c("committed", BIGINT, "the committed offset at the end of the span"),

@@ -18,10 +18,10 @@ ROLE_SPAN_COLUMNS = (
     c("partition", INT, "the partition's number"),
     c("broker", INT, "a broker that is assigned a replica"),
     c("role", STRING, "leader, isr, or outisr"),
-    c("seq", BIGINT, "the event with which this begins"),
-    c("at_us", BIGINT, "when that was"),
-    c("from_us", BIGINT, "since when"),
-    c("to_us", BIGINT, "until when; where it lasts until the end, the last instant of the run"),
+    c("seq", BIGINT, "the event with which this starts"),
+    c("at_us", BIGINT, "its time"),
+    c("from_us", BIGINT, "start"),
+    c("to_us", BIGINT, "end; if it lasts until the end, the last instant of the run"),
 )
 
 
@@ -85,16 +85,16 @@ ROLE_SPANS = Table(
 ISR_CHURN_COLUMNS = (
     c("topic", STRING, "the topic"),
     c("partition", INT, "the partition's number"),
-    c("shrinks", BIGINT, "how often leaders removed a replica from the ISR"),
-    c("expands", BIGINT, "how often leaders added one"),
-    c("refused", BIGINT, "how often such a change was refused"),
-    c("flaps", BIGINT, "how often a replica that was removed was back within replica.lag.time.max.ms"),
-    c("under_min_us", BIGINT, "how long the ISR was smaller than min.insync.replicas"),
-    c("leaderless_us", BIGINT, "how long the partition had no leader"),
+    c("shrinks", BIGINT, "number of removals from the ISR"),
+    c("expands", BIGINT, "number of additions to the ISR"),
+    c("refused", BIGINT, "number of refused ISR changes"),
+    c("flaps", BIGINT, "number of removed replicas that returned within replica.lag.time.max.ms"),
+    c("under_min_us", BIGINT, "time in which the ISR was smaller than min.insync.replicas"),
+    c("leaderless_us", BIGINT, "time in which the partition had no leader"),
     c("full_share", DOUBLE, "share of its time in which all its replicas were in the ISR"),
     c("smallest", INT, "the size of the smallest ISR"),
     c("seq", BIGINT, "the first change of the ISR; null: there was none"),
-    c("at_us", BIGINT, "when that was"),
+    c("at_us", BIGINT, "its time"),
 )
 
 _CHANGES = {"shrunk": "shrinks", "expanded": "expands", "refused": "refused"}
@@ -209,5 +209,5 @@ def _flaps(t: Tables) -> DataFrame:
 ISR_CHURN = Table(
     name="gold.isr_churn", unit="branch", key=("topic", "partition"), columns=ISR_CHURN_COLUMNS, small=True,
     needs=("silver.partition_states", "silver.isr_changes", "silver.settings", "gold.role_spans"), make=isr_churn,
-    checks=(between("full_share", 0, 1),), doc="How steady the ISR of a partition was.",
+    checks=(between("full_share", 0, 1),), doc="ISR changes of a partition.",
 )  # fmt: skip

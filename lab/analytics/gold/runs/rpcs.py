@@ -12,7 +12,7 @@ RPC_MIX_COLUMNS = (
     c("bucket", BIGINT, "the number of the span of time"),
     c("seq", BIGINT, "the first event of the span"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
+    c("bucket_us", BIGINT, "its length"),
     c("messages", BIGINT, "requests and watches sent; responses mirror them and are left out"),
 )
 
@@ -45,13 +45,13 @@ RPC_TIMING_COLUMNS = (
     c("bucket", BIGINT, "the number of the span of time in which the requests were sent"),
     c("seq", BIGINT, "the event that sent the slowest of them"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
+    c("bucket_us", BIGINT, "its length"),
     c("messages", BIGINT, "messages that arrived"),
-    c("network_p50_us", BIGINT, "half of them were on the way for at most so long"),
-    c("network_p99_us", BIGINT, "99 of 100 were on the way for at most so long"),
-    c("parked_p50_us", BIGINT, "of those that waited in a purgatory half waited at most so long"),
-    c("parked_p99_us", BIGINT, "of those that waited in a purgatory 99 of 100 waited at most so long"),
-    c("sketch", "binary", "KLL sketch of the times on the way in µs"),
+    c("network_p50_us", BIGINT, "median time in flight"),
+    c("network_p99_us", BIGINT, "99th percentile of the time in flight"),
+    c("parked_p50_us", BIGINT, "median time in a purgatory, of those that waited"),
+    c("parked_p99_us", BIGINT, "99th percentile of the time in a purgatory, of those that waited"),
+    c("sketch", "binary", "KLL sketch of the times in flight in µs"),
 )
 
 
@@ -82,5 +82,5 @@ def rpc_timings(t: Tables) -> DataFrame:
 
 RPC_TIMINGS = Table(
     name="gold.rpc_timings", unit="branch", key=("api", "bucket"), columns=RPC_TIMING_COLUMNS, needs=("silver.rpcs",),
-    make=rpc_timings, small=True, doc="How long the messages of an API took in a span of time.",
+    make=rpc_timings, small=True, doc="Latency of the messages of an API in a span of time.",
 )  # fmt: skip

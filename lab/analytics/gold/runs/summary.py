@@ -10,26 +10,26 @@ from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, STRING, Table, Tables, 
 from lab.analytics.tables.table import AT_US, SEQ
 
 RUN_SUMMARY_COLUMNS = (
-    c("events", BIGINT, "events of its whole past"),
+    c("events", BIGINT, "number of events, those shared with its parent included"),
     c("simulated_s", DOUBLE, "simulated time"),
     c("batches", BIGINT, "batches appended to logs, on leaders and followers"),
-    c("records", BIGINT, "records in them"),
+    c("records", BIGINT, "their records"),
     c("bytes", BIGINT, "their size", unit="bytes"),
     c("produced_records", BIGINT, "records that leaders appended for producers"),
     c("messages", BIGINT, "messages sent: requests, responses and watches"),
-    c("elections", BIGINT, "decisions about a leader, those for new partitions among them"),
+    c("elections", BIGINT, "elections of a leader, those of new partitions included"),
     c("unclean_elections", BIGINT, "elections of a leader that was not in the ISR"),
     c("truncated_records", BIGINT, "records that replicas removed from the end of their logs"),
     c("lost_records", BIGINT, "acknowledged records that a later leader lacked"),
-    c("isr_shrinks", BIGINT, "how often a leader removed a replica from an ISR"),
-    c("alarms", BIGINT, "guarantees that did not hold any more"),
+    c("isr_shrinks", BIGINT, "number of removals from an ISR"),
+    c("alarms", BIGINT, "violated guarantees"),
     c("faults", BIGINT, "faults, without brokers that were starting and sessions that closed"),
     c("rebalances", BIGINT, "rebalances of groups"),
     c("stop_the_world_us", BIGINT, "the longest time in which a partition of a group had no owner"),
-    c("commit_p50_us", BIGINT, "half of the batches that were committed were within that time"),
-    c("commit_p99_us", BIGINT, "99 of 100 batches that were committed were within that time"),
-    c("unavailable_us", BIGINT, "how long partitions had no leader that answered, all failovers together"),
-    c("settings", map_of(STRING, STRING), "settings of its brokers when it began"),
+    c("commit_p50_us", BIGINT, "median commit latency"),
+    c("commit_p99_us", BIGINT, "99th percentile of the commit latency"),
+    c("unavailable_us", BIGINT, "time in which partitions had no leader that responded, over all failovers"),
+    c("settings", map_of(STRING, STRING), "settings of its brokers at its start"),
     c("era", STRING, "the era of Kafka"),
     c("seed", BIGINT, "its seed"),
 )
@@ -103,12 +103,12 @@ RUN_SUMMARY = Table(
 ALARM_MARK_COLUMNS = (
     SEQ,
     AT_US,
-    c("invariant", STRING, "what does not hold; records lost: acknowledged records that the leader lacks"),
-    c("subject", STRING, "what it is about"),
-    c("explained_by", STRING, "what explains it, a code; empty: nothing does"),
+    c("invariant", STRING, "the violated invariant; records lost: acknowledged records that the leader lacks"),
+    c("subject", STRING, "its subject"),
+    c("explained_by", STRING, "what explains it, as a code; empty: nothing"),
     c("setting", STRING, "the settings that allow it"),
-    c("cause", BIGINT, "the event that probably led to it; 0: unknown"),
-    c("records", BIGINT, "acknowledged records that are lost"),
+    c("cause", BIGINT, "the event that probably caused it; 0: unknown"),
+    c("records", BIGINT, "number of lost acknowledged records"),
 )
 
 
@@ -119,5 +119,5 @@ def alarm_marks(t: Tables) -> DataFrame:
 
 ALARM_MARKS = Table(
     name="gold.alarm_marks", unit="branch", key=("seq",), columns=ALARM_MARK_COLUMNS, needs=("silver.alarms",),
-    make=alarm_marks, small=True, doc="A guarantee that does not hold any more, or records lost.",
+    make=alarm_marks, small=True, doc="A violated guarantee, or lost records.",
 )  # fmt: skip

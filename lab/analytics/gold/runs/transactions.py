@@ -9,14 +9,14 @@ TRANSACTION_SPAN_COLUMNS = (
     c("transactional_id", STRING, "the transactional id"),
     c("seq", BIGINT, "the event that began it"),
     c("at_us", BIGINT, "when it began"),
-    c("begun_us", BIGINT, "when the coordinator knew of its first partition"),
-    c("decided_us", BIGINT, "when the coordinator had decided; null: it has not"),
-    c("completed_us", BIGINT, "when all markers were written; null: they are not"),
-    c("open_us", BIGINT, "from its beginning to the last marker, or to the end of the run"),
+    c("begun_us", BIGINT, "when the coordinator added its first partition"),
+    c("decided_us", BIGINT, "when the coordinator decided; null: not yet"),
+    c("completed_us", BIGINT, "when all markers were written; null: not yet"),
+    c("open_us", BIGINT, "from its start to the last marker, or to the end of the run"),
     c("result", STRING, "COMMIT, ABORT, or open"),
     c("partitions", INT, "partitions in it"),
-    c("held_us", BIGINT, "the longest time in which it, or an earlier one, held back the readers of one of them"),
-    c("why", STRING, "why it was decided so"),
+    c("held_us", BIGINT, "the longest time in which it, or an earlier one, held back the readers of a partition"),
+    c("why", STRING, "reason of the decision"),
 )
 
 _ID = (BRANCH, "transactional_id")

@@ -11,7 +11,7 @@ _SPAN = (
     c("bucket", BIGINT, "the number of the span of time"),
     c("seq", BIGINT, "the first event of the span"),
     c("at_us", BIGINT, "when the span begins"),
-    c("bucket_us", BIGINT, "how long it is"),
+    c("bucket_us", BIGINT, "its length"),
 )
 
 THROUGHPUT_COLUMNS = (
@@ -21,7 +21,7 @@ THROUGHPUT_COLUMNS = (
     c("records", BIGINT, "records that leaders appended for producers"),
     c("bytes", BIGINT, "their size in the log", unit="bytes"),
     c("batches", BIGINT, "batches"),
-    c("produce_requests", BIGINT, "Produce requests that brought them"),
+    c("produce_requests", BIGINT, "Produce requests that carried them"),
     c("fetch_requests", BIGINT, "Fetch requests that arrived, of followers and of consumers"),
 )
 
@@ -53,18 +53,18 @@ def throughput(t: Tables) -> DataFrame:
 THROUGHPUT = Table(
     name="gold.throughput", unit="branch", key=("topic", "partition", "bucket"), columns=THROUGHPUT_COLUMNS,
     needs=("silver.appends", "silver.rpcs"), make=throughput, small=True,
-    doc="What a partition took in from producers in a span of time; fetches in rows without a partition.",
+    doc="Bytes appended to a partition for producers in a span of time; fetches are in rows without a partition.",
 )  # fmt: skip
 
 BATCH_FILL_COLUMNS = (
     c("client", STRING, "the producer"),
     *_SPAN,
     c("batches", BIGINT, "batches that were closed"),
-    c("mean_records", DOUBLE, "records a batch", unit="records"),
-    c("mean_bytes", DOUBLE, "size of a batch", unit="bytes"),
-    c("linger_us", BIGINT, "how long they were seen waiting in the accumulator, on average"),
-    c("closed_by", STRING, "why they were sent then: full, linger, or what they waited for last: pause, in flight, "
-      "metadata, producer id, transaction, numbers; at once: they were sent without waiting"),
+    c("mean_records", DOUBLE, "mean number of records in a batch", unit="records"),
+    c("mean_bytes", DOUBLE, "mean size of a batch", unit="bytes"),
+    c("linger_us", BIGINT, "mean time in the accumulator"),
+    c("closed_by", STRING, "why they were sent: full, linger, or what they waited for last: pause, in flight, "
+      "metadata, producer id, transaction, numbers; at once: without waiting"),
 )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ DISK_GROWTH_COLUMNS = (
     *_SPAN,
     c("why", STRING, "appended, truncated, retention, compaction, deleted, power lost, repaired, or flushed"),
     c("appended_bytes", BIGINT, "bytes added to logs"),
-    c("removed_bytes", BIGINT, "bytes by which logs became smaller; files other than .log are not counted"),
+    c("removed_bytes", BIGINT, "bytes removed from logs; files other than .log are not counted"),
     c("fsyncs", BIGINT, "flushes of a log"),
 )
 
@@ -161,5 +161,5 @@ def _removed(t: Tables) -> DataFrame:
 DISK_GROWTH = Table(
     name="gold.disk_growth", unit="branch", key=("broker", "topic", "why", "bucket"), columns=DISK_GROWTH_COLUMNS,
     needs=("silver.batches", "silver.disk_ops"), make=disk_growth, small=True,
-    doc="What was added to the logs of a broker, or removed for one reason, in a span of time.",
+    doc="Bytes added to the logs of a broker, or removed for one reason, in a span of time.",
 )  # fmt: skip
