@@ -5,16 +5,13 @@ from contextlib import ExitStack
 
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from lab.actions.classes.live_class import close_classes
 from lab.classroom.codes import shown_code
-from lab.classroom.limits import KeyTries, WrongCodes
-from lab.models import Class, Run
-from lab.web.classes import door_pages
+from lab.models import Class
 from tests.support.classroom.class_pages import Page as ClassPage
 from tests.support.classroom.class_pages import page_of
+from tests.support.classroom.door import clean_door
 from tests.support.classroom.guest import Guest
 from tests.support.classroom.screen_reader import ScreenReader
 from tests.support.lab_page import WIDE
@@ -23,13 +20,8 @@ from tests.support.lab_server import LabServer, Visitor
 
 @pytest.fixture
 def at_the_door(lab_server: LabServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
-    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
-    yield
-    lab_server.call(lambda _: close_classes())
-    Run.objects.filter(classroom__isnull=False).update(classroom=None)
-    Class.objects.all().delete()
-    User.objects.filter(username__startswith="guest-").delete()
+    with clean_door(lab_server, monkeypatch):
+        yield
 
 
 def test_a_class_of_three_is_taught(

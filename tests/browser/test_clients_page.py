@@ -34,10 +34,7 @@ def test_groups_and_producers_screens(signed_in: Page, lab_server: LabServer) ->
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Clients", seed="7")
     with visitor.socket(run) as socket:
-        socket.ask({"k": "time", "op": "play", "value": 20.0})
-        for line in LINES:
-            socket.run(line)
-        socket.ask({"k": "time", "op": "pause"})
+        socket.play(LINES)
         # After a pause nothing arrives: records that are handed over stay in flight, and the rest waits.
         socket.run("producer burst p1 orders-1 9")
         socket.run("producer burst p1 orders 9")

@@ -155,11 +155,7 @@ def test_comparison_of_branches_shows_the_cluster_the_fork_and_which_one_ends_fi
         socket.ask({"k": "time", "op": "pause"})
     branch = visitor.post_json(f"/api/runs/{run}/main/fork", {"seq": forked[0]}).json["branch"]
     with visitor.socket(run, branch) as socket:
-        socket.ask({"k": "time", "op": "play", "value": 20.0})
-        socket.run("link cut b1 b2")
-        socket.run("broker kill 3")
-        socket.run('wait "isr orders-0 == [1]" 60s')
-        socket.ask({"k": "time", "op": "pause"})
+        socket.play(["link cut b1 b2", "broker kill 3", 'wait "isr orders-0 == [1]" 60s'])
     page.goto(f"{lab_server.address}/compare/?a={run}/main&b={run}/{branch}")
     expect(page.locator(".cluster-host .hw-topology")).to_have_count(2)
     table = page.get_by_role("region", name="Differences").get_by_role("table")

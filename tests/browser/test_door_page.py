@@ -4,15 +4,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from django.conf import settings
-from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
-from lab.actions.classes.live_class import close_classes
-from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class
-from lab.web.classes import door_pages
 from tests.support.axe import violations
+from tests.support.classroom.door import clean_door, open_classes
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import PATIENCE_S, LabServer
 
@@ -22,14 +18,9 @@ LOOKS = ["language=en&theme=dark", "language=zh-CN&theme=light"]
 @pytest.fixture
 def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     """The instructor, on the page of their classes."""
-    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
-    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
-    page.set_viewport_size(WIDE)
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
-    yield page
-    lab_server.call(lambda _: close_classes())
-    Class.objects.all().delete()
-    User.objects.filter(username__startswith="guest-").delete()
+    with clean_door(lab_server, monkeypatch):
+        open_classes(page, lab_server)
+        yield page
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_bench_that_does_not_exist_is_refused(monkeypatch, capsys) -> None:
     ("script", "said"),
     [("kill -KILL $$", "SIGKILL"), ("exit 3", "ended with 3"), ("echo half", "printed no figures, but 'half")],
 )
-def test_bench_that_fails_says_how(script: str, said: str, tmp_path: Path, monkeypatch, capfd) -> None:
+def test_failed_bench_reports_the_cause(script: str, said: str, tmp_path: Path, monkeypatch, capfd) -> None:
     program = tmp_path / "bench"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o700)
@@ -108,7 +108,7 @@ def test_rehearsal_ends_with_its_server() -> None:
         assert refused(rehearsal) == f"The server, process {server.pid}, has ended."
 
 
-def test_rehearsal_says_what_it_waited_for() -> None:
+def test_rehearsal_reports_what_it_waited_for() -> None:
     async def wait() -> None:
         async with patience("labs that stand still", 0.01):
             await asyncio.Event().wait()

@@ -37,6 +37,14 @@ from kafka.structs import OffsetAndMetadata
 PATIENCE_S = 90.0
 SESSION_MS = 10_000
 HEARTBEAT_MS = 500
+CONSUMER: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "enable_auto_commit": False,
+    "isolation_level": "read_committed",
+    "session_timeout_ms": SESSION_MS,
+    "heartbeat_interval_ms": HEARTBEAT_MS,
+}
+"""Settings of a member, in the form that kafka-python and aiokafka share."""
 REPLICAS = 3
 
 #: What a member owns and what it just read; False: it must leave.
@@ -193,11 +201,7 @@ class KafkaPython:
         consumer = KafkaConsumer(
             bootstrap_servers=self._bootstrap,
             group_id=group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=HEARTBEAT_MS,
+            **CONSUMER,
         )
         # A leader that has no metadata yet assigns nothing, and again once it has them.
         consumer.partitions_for_topic(topic)
@@ -285,11 +289,7 @@ class Aiokafka:
             *topics,
             bootstrap_servers=self._bootstrap,
             group_id=group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=HEARTBEAT_MS,
+            **CONSUMER,
         )
 
     def follow(self, group: str, topic: str, news: News) -> None:

@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http.cookiejar import Cookie, CookieJar
 from typing import Any
@@ -274,6 +274,13 @@ class LabSocketClient:
         assert self.event("CommandCompleted", command)[4][2] == exit_code, line
         printed = [event[4] for event in self.events() if event[4][:2] == ["CommandPrinted", command]]
         return [text for _, _, lines in printed for text in lines]
+
+    def play(self, lines: Iterable[str]) -> None:
+        """Runs console lines one after the other, at 20 times real time, and pauses."""
+        self.ask({"k": "time", "op": "play", "value": 20.0})
+        for line in lines:
+            self.run(line)
+        self.ask({"k": "time", "op": "pause"})
 
     def closed(self, seconds: float = PATIENCE_S) -> tuple[int, str]:
         """(code, reason) with which the server ends the socket."""

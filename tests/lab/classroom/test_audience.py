@@ -201,7 +201,7 @@ class OtherWords(NoWords):
         return f"other text {number}", "en"
 
 
-def test_vote_is_told_to_staff_and_its_voter_but_not_to_hundreds_of_pages() -> None:
+def test_vote_is_sent_to_staff_and_its_voter_but_not_to_hundreds_of_pages() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.MakePoll("choice", "which?", "en", ("a", "b"), False, True, "1"), texts=(1, 2, 3))
     room_.do(TEACHER, ops.OpenPoll(1))

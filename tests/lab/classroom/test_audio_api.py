@@ -106,7 +106,7 @@ def full_database(*_: object) -> None:
     raise OperationalError("database or disk is full")
 
 
-def test_a_full_disk_is_said_and_the_class_goes_on(classroom: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_and_the_class_continues(classroom: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter: dict[str, Any] = {"text": "Leaders", "lang": "en"}
     with classroom.page("p1") as teacher:
         teacher.until("snap")

@@ -111,7 +111,7 @@ def test_export_import_export_gives_the_same_file(teacher: Visitor, exported: by
     assert not any("checkpoint" in name and "leader-epoch" not in name for name in entries)
 
 
-def test_a_class_with_lost_sound_an_erased_person_and_corrected_captions_is_carried_as_it_is(
+def test_class_with_lost_sound_erased_person_and_corrected_captions_is_exported_unchanged(
     lab_server: LabServer,
 ) -> None:
     made = Classroom(lab_server, people="carried")

@@ -40,10 +40,7 @@ def exported(lab_server: LabServer) -> tuple[str, bytes]:
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Carried ünd run", seed="7")
     with visitor.socket(run) as socket:
-        socket.ask({"k": "time", "op": "play", "value": 20.0})
-        for line in SCRIPT:
-            socket.run(line)
-        socket.ask({"k": "time", "op": "pause"})
+        socket.play(SCRIPT)
     commands = visitor.get(f"/api/runs/{run}/main/commands").json
     bookmark = {"seq": commands[1]["seq"], "name": "here"}
     assert visitor.post_json(f"/api/runs/{run}/main/bookmark", bookmark).status == 200
@@ -92,9 +89,7 @@ def test_imported_run_is_the_one_that_was_exported(visitor: Visitor, exported: t
     assert json.loads(entries_of(data)[format.MANIFEST])["branches"][0]["bookmarks"][0]["name"] == "here"
     # It continues where it was: the cluster is rebuilt from the inputs.
     with visitor.socket(imported, "main-2") as socket:
-        socket.ask({"k": "time", "op": "play", "value": 20.0})
-        socket.run("producer send p1 orders-0 k:third")
-        socket.ask({"k": "time", "op": "pause"})
+        socket.play(["producer send p1 orders-0 k:third"])
 
 
 def test_log_in_an_exported_file_is_read_by_the_dump_tool(

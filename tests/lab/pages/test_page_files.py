@@ -59,10 +59,7 @@ def run(lab_server: LabServer) -> str:
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name=NAME, seed="7")
     with visitor.socket(run) as socket:
-        socket.ask({"k": "time", "op": "play", "value": 20.0})
-        for line in SCRIPT:
-            socket.run(line)
-        socket.ask({"k": "time", "op": "pause"})
+        socket.play(SCRIPT)
     return run
 
 
