@@ -26,6 +26,7 @@ from lab.course.attempts import started_on
 from lab.course.lesson_page import in_lists
 from lab.course.loader import course
 from lab.learning.log import summary_of
+from lab.models import Run
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.rights import LOCAL_USER
@@ -62,10 +63,15 @@ async def new_run(request: HttpRequest) -> HttpResponse:
     return redirect("lab", branch.run.slug, branch.name)
 
 
+async def _own_run(request: HttpRequest, run: str) -> Run:
+    """A run of the user's own. Raises Refusal for any other."""
+    return await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
+
+
 @login_required
 @require_POST
 async def rename(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
+    found = await _own_run(request, run)
     try:
         await sync_to_async(rename_run)(found, request.POST.get("name", ""))
     except Refusal as refusal:
@@ -76,7 +82,7 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
+    found = await _own_run(request, run)
     try:
         await duplicate_run(host(), found)
     except Refusal as refusal:
@@ -87,7 +93,7 @@ async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def delete(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
+    found = await _own_run(request, run)
     try:
         await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:

@@ -7,9 +7,9 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
-    by_committed_topic,
     by_topic,
     commit_order,
+    committed_topics,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -46,16 +46,7 @@ def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
 
 def _commit_answer(body: OffsetCommitResponse, request: Any, context: RequestContext) -> Any:
     return _COMMIT.type(
-        topics=[
-            _COMMIT.OffsetCommitResponseTopic(
-                name=topic,
-                partitions=[
-                    _COMMIT.OffsetCommitResponsePartition(partition_index=index, error_code=error.code)
-                    for index, error in rows
-                ],
-            )
-            for topic, rows in by_committed_topic(body.partitions, request.topics, context).items()
-        ]
+        topics=committed_topics(_COMMIT, "OffsetCommitResponse", body.partitions, request.topics, context)
     )
 
 

@@ -166,10 +166,24 @@ def _code_with_id(partition: str) -> int:
     return (31 * 31 + partition_code(partition)) & 0xFFFFFFFF
 
 
-def by_committed_topic(
+def committed_topics(
+    wire: Any, name: str, rows: Iterable[tuple[str, Errors]], topics: Iterable[Any], context: RequestContext
+) -> list[Any]:
+    """The topics of a response to OffsetCommit or TxnOffsetCommit, of the types `name`Topic and `name`Partition."""
+    topic_type, partition_type = getattr(wire, f"{name}Topic"), getattr(wire, f"{name}Partition")
+    return [
+        topic_type(
+            name=topic,
+            partitions=[partition_type(partition_index=index, error_code=error.code) for index, error in errors],
+        )
+        for topic, errors in _by_committed_topic(rows, topics, context).items()
+    ]
+
+
+def _by_committed_topic(
     rows: Iterable[tuple[str, Errors]], topics: Iterable[Any], context: RequestContext
 ) -> dict[str, list[tuple[int, Errors]]]:
-    """The errors of a commit by topic: first what is not there, as often as the request names it."""
+    """The errors of a commit by topic: first missing topics and partitions, as often as the request names them."""
     rows = tuple(rows)
     unknown = {name for name, error in rows if error is Errors.UNKNOWN_TOPIC_OR_PARTITION}
     found: dict[str, list[tuple[int, Errors]]] = {}

@@ -8,9 +8,9 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
-    by_committed_topic,
     by_topic,
     commit_order,
+    committed_topics,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -217,16 +217,7 @@ def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitReques
 
 def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: RequestContext) -> Any:
     return _COMMIT.type(
-        topics=[
-            _COMMIT.TxnOffsetCommitResponseTopic(
-                name=topic,
-                partitions=[
-                    _COMMIT.TxnOffsetCommitResponsePartition(partition_index=index, error_code=error.code)
-                    for index, error in rows
-                ],
-            )
-            for topic, rows in by_committed_topic(body.partitions, request.topics, context).items()
-        ]
+        topics=committed_topics(_COMMIT, "TxnOffsetCommitResponse", body.partitions, request.topics, context)
     )
 
 
