@@ -1,7 +1,6 @@
-"""The APIs and versions of brokers of older releases, as in their ApiVersions responses. 0.8.2.2 does not have that
-API; its row lists what its request handler supports.
+"""The APIs and versions of brokers of older releases, as in their ApiVersions responses.
 
-0.8.2.2 does not know that question; its row is what its request handler has.
+0.8.2.2 does not have that API; its row lists what its request handler supports.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
-"""Broker defaults of older releases that differ from 3.9. From the configuration class of each release; a setting that
-a release does not have gets the value closest to the behaviour of its brokers.
+"""Broker defaults of older releases that differ from 3.9.
 
-From the configuration class of each release; a setting that a release did not know keeps the value that comes nearest
-to what its brokers did.
+They are from the configuration class of each release; a setting that a release does not have gets the value closest to
+the behaviour of its brokers.
 """
 
 from collections.abc import Mapping

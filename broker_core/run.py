@@ -149,10 +149,9 @@ class Run:
                 self._kernel.emit(found, "lab")
 
     def _catch_up(self) -> None:
-        """Encodes, hashes and folds the events since the last call. Nothing in the core needs the result, and many
-        events at once cost much less than one by one.
+        """Encodes, hashes and folds the events since the last call.
 
-        Nothing in the core waits for that, and many events at once cost much less than each by itself.
+        Nothing in the core needs the result, and many events at once cost much less than one by one.
         """
         stated = self._stated
         if not stated:

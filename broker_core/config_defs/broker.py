@@ -1,9 +1,8 @@
 """The configurations of a broker: Kafka 3.9's complete table (`KafkaConfig`), and which of them can change while it
-runs. Configurations of parts that the lab does not have (TLS, SASL, KRaft, remote storage, share groups) are included:
-a broker accepts and shows them, and they have no effect.
+runs.
 
-What concerns parts that the lab has not (TLS, SASL, KRaft, remote storage, share groups) is here, too: a broker takes
-and shows it, and it acts on nothing.
+Configurations of parts that the lab does not have (TLS, SASL, KRaft, remote storage, share groups) are included: a
+broker accepts and shows them, and they have no effect.
 """
 
 from broker_core.config_defs.keys import (

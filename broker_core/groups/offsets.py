@@ -1,8 +1,7 @@
-"""The records of `__consumer_offsets` (`GroupMetadataManager`, `OffsetCommitKey`, `GroupMetadataValue`). A committed
-offset and a group's metadata are keyed records, so that compaction keeps the last one. A null value is a tombstone.
+"""The records of `__consumer_offsets` (`GroupMetadataManager`, `OffsetCommitKey`, `GroupMetadataValue`).
 
-A committed offset and a group's metadata are records with a key each, so that compaction keeps the last. A null value
-is a tombstone.
+A committed offset and a group's metadata are keyed records, so that compaction keeps the last one. A null value is a
+tombstone.
 """
 
 from typing import TypeAlias

@@ -182,9 +182,9 @@ class GoldenBroker:
 
     def clean(self, lines: Sequence[str], expected: Path, at_ms: int) -> None:
         """Runs the log cleaner as often as the real one ran before it left `expected` (a case, or a point in time of
-        it). `lines` are the lines of its checkpoint then; the core's must be the same.
+        it).
 
-        `lines` are those of its checkpoint then; the core's must be the same.
+        `lines` are the lines of its checkpoint then; the core's must be the same.
         """
         offsets = self._cleaner_offsets.read()
         logs = {key: self._logs[key] for key in in_java_order(self._logs) if self._logs[key].config.is_compacted}

@@ -76,10 +76,9 @@ def rating_of(right: bool, p: float, *, sure_before: bool = False, helped: bool 
 
 
 def birth_rating(settled: list[PredictionSettled], *, is_skipped: bool = False) -> int:
-    """FSRS's rating for a new card: the lowest of the lesson's predictions, each as last settled. A lesson without a
-    prediction starts as good, one whose questions were skipped as again.
+    """FSRS's rating for a new card: the lowest of the lesson's predictions, each as last settled.
 
-    A lesson without a prediction begins as good, one whose questions were skipped as again.
+    A lesson without a prediction starts as good, one whose questions were skipped as again.
     """
     if is_skipped:
         return int(Rating.Again)

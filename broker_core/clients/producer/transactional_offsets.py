@@ -1,9 +1,7 @@
 """Offsets of a group that a producer commits with its transaction (`KafkaProducer.sendOffsetsToTransaction`; KIP-447).
-Three requests, one after the other: the group's partition of `__consumer_offsets` is added to the transaction, the
-group's coordinator is looked up, and the offsets are written there; they take effect with the COMMIT marker.
 
 Three requests, one after the other: the group's partition of `__consumer_offsets` is added to the transaction, the
-group's coordinator is found, and the offsets are written there; they count from the COMMIT marker on.
+group's coordinator is looked up, and the offsets are written there; they take effect with the COMMIT marker.
 """
 
 import msgspec
