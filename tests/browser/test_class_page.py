@@ -47,6 +47,12 @@ def come_in(page: Page, link: str, name: str) -> None:
 def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) -> None:
     ada.get_by_role("button", name="Raise hand").click()
     expect(ada.get_by_role("button", name="Your hand is up; position in the queue: 1")).to_be_visible()
+    assert (
+        ada.evaluate(
+            "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#side-panel'))"
+        )
+        == 0
+    )
     expect(staff.locator(".tile.hand")).to_contain_text("Ada")
     noah.get_by_label("Ask a question").fill("Why does the high watermark wait?")
     noah.get_by_role("button", name="Send").click()
@@ -158,6 +164,8 @@ def big_screen(staff: Page, browser: Browser) -> Page:
     page.goto(staff.url.replace("/board/", "/projector/"))
     expect(page.locator("hw-projector")).to_contain_text("2 learners here")
     expect(page.locator(".qr svg")).to_be_visible()
+    # Nobody can scroll it.
+    expect(page.locator(".on-screen")).to_be_in_viewport(ratio=1)
     assert "Ada" not in page.content()
     return page
 
@@ -215,6 +223,9 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
     staff.goto(f"{staff.url}?{look}")
     expect(staff.locator(".nobody")).to_be_visible()
     nothing_sticks_out(staff)
+    expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
+    now = staff.locator(".class-line svg svg").bounding_box()
+    assert now is not None and now["width"] < 10, "the instant is a line"
     assert violations(staff) == []
     staff.goto(f"{staff.url.split('?')[0].replace('/board/', '/projector/')}?{look}")
     expect(staff.locator("hw-projector")).to_contain_text("0")

@@ -29,7 +29,7 @@ class HwChapters extends HwElement {
       height="10"></rect></svg>`;
     return html`<div class="class-line" role="img" aria-label=${t("board.line", { at: clockText(now_us.value), n: sorted.length })}>
         <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">${begins.map(bar)}
-          <svg x=${at(now_us.value)} y="0" width="0.25" height="10"><rect class="now" width="1" height="10"></rect></svg></svg></div>
+          <svg x=${at(now_us.value)} y="0" width="0.25" height="10"><rect class="now" width="100%" height="10"></rect></svg></svg></div>
       <ol class="chapter-list">${sorted.map((chapter) => html`<li><span class="mono">${clockText(chapter.begins_us)}</span> <span
         lang=${chapter.lang}>${chapter.text}</span></li>`)}
         <li class="now mono">${clockText(now_us.value)}</li></ol>

@@ -56,9 +56,9 @@ class HwClassBar extends HwElement {
     const { timer } = tree.value;
     if (timer) {
       const left_us = timer.from_us + timer.seconds * 1e6 - now_us.value;
-      return html`<span class="tag warn mono" role="timer">${clockText(left_us)}</span>
+      return html`<span class="row"><span class="tag warn mono" role="timer">${clockText(left_us)}</span>
         <button class="btn" @click=${() => act({ op: "extend_timer", seconds: 60 })}>${t("board.timer_more")}</button>
-        <button class="btn" @click=${() => act({ op: "end_timer" })}>${t("board.timer_end")}</button>`;
+        <button class="btn" @click=${() => act({ op: "end_timer" })}>${t("board.timer_end")}</button></span>`;
     }
     return html`<details class="pop up"><summary class="btn">${t("board.timer")}</summary><div class="menu">${TIMES_MIN.map((n) => html`
       <button @click=${() => act({ op: "set_timer", seconds: n * 60 })}>${t("board.timer_min", { n })}</button>`)}</div></details>`;
