@@ -55,6 +55,11 @@ export function cueAt(list, at_us) {
 }
 
 class HwReplayCaption extends HwElement {
+  /** Where it has a line of its own, that is there also while nothing is said: the picture above stays as it is. */
+  updated() {
+    this.dataset.languages = String(displayed.value.length);
+  }
+
   render() {
     const said = displayed.value.map((one) => ({ one, cue: cueAt(cues.value[one] ?? [], replay.at_us.value) })).filter(({ cue }) => cue);
     if (!said.length) return "";

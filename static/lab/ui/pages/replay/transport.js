@@ -63,7 +63,7 @@ class HwReplayTransport extends HwElement {
         ${replay.SPEEDS.map((one) => html`<option value=${one} .selected=${speed.value === one}>${one}×</option>`)}</select>
       <button class="chip" aria-pressed=${skips.value}
         title="${t("replay.skip_idle")} ${saves}" @click=${replay.toggleSkips}>${drawn("skip", "narrow")}<span
-          class="wide">${t("replay.skip_idle")}</span> <span class="dim wide">${saves}</span></button>
+          class="wide">${t("replay.skip_idle")}</span>${saves ? html` <span class="dim wide">${saves}</span>` : ""}</button>
       <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
         @click=${replay.toggleLoop}>⟲ <span class="wide">${t("replay.loop")}</span></button>
       <span class="spacer"></span>
