@@ -48,8 +48,11 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
         assert teacher.act("clear_stage")["k"] == "done"
         assert teacher.act("set_recording", on=False)["k"] == "done"
         assert say(made, 10**12, "off-the-record-caption") == 409
+        teacher.send(k="time", ms=1)
+        inside_us = int(teacher.until("time")["class_us"])
         assert teacher.act("add_chapter", text="off-the-record-chapter", lang="en")["k"] == "done"
         assert teacher.act("set_recording", on=True)["k"] == "done"
+        assert say(made, inside_us, "off-the-record-caption") == 409, "sent later"
         assert say(made, 10**12, "**typed in class** by nobody") == 200
         assert teacher.act("add_chapter", text="Wrap-up", lang="en")["k"] == "done"
         assert teacher.act("end_class")["k"] == "done"

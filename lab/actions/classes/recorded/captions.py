@@ -66,6 +66,10 @@ async def add_caption(classroom: Class, language: str, change: CaptionChange) ->
         raise Refusal("refusal.caption_off_record", 409)
     now_us = live.room.now_us()
     from_us, to_us = min(change.from_us, now_us), min(change.to_us, now_us + AHEAD_US)
+    off_record = await look_into(classroom, lambda playback: playback.off_record)
+    # It may have been written off the record, and sent after that.
+    if not store.outside([Cue(0, from_us, to_us, change.text, change.source)], off_record, store.ENDLESS_US):
+        raise Refusal("refusal.caption_off_record", 409)
     spoken = (ensure_caption_language(language), from_us, to_us, change.text, change.source)
     added = await asyncio.to_thread(store.add_spoken, folder, *spoken)
     live.room.caption(language, added.from_us, added.to_us, added.text)
