@@ -24,13 +24,16 @@ function outboxOf({ full = false } = {}) {
 }
 
 /** @param {(address: string) => number} status @param {ReturnType<typeof outboxOf>} outbox */
-function senderOf(status, outbox = outboxOf()) {
-  const heard = { asked: /** @type {string[]} */ ([]), refusals: /** @type {any[]} */ ([]), failed: 0 };
+function senderOf(status, outbox = outboxOf(), sleep = async () => {}) {
+  const heard = { asked: /** @type {string[]} */ ([]), codes: /** @type {number[]} */ ([]), ends: /** @type {string[]} */ ([]),
+    refusals: /** @type {any[]} */ ([]), failed: 0 };
   const sender = new SoundSender(outbox, "/audio/", {
-    csrf: "", now_ms: () => 0, sleep: async () => {},
-    fetch: async (address) => {
+    csrf: "", now_ms: () => 0, sleep,
+    fetch: async (address, request) => {
       heard.asked.push(String(address).split("?")[0]);
       const code = status(String(address));
+      heard.codes.push(code);
+      if (code === 200 && String(address).endsWith("/end")) heard.ends.push(String(request?.body));
       return { ok: code === 200, status: code, json: async () => ({ what: `refused ${code}` }) };
     },
     told: ({ refusal }) => refusal && heard.refusals.push(refusal.what),
@@ -68,6 +71,29 @@ test("what the server will never take is dropped, and said", async () => {
   await sender.send();
   assert.deepEqual(heard.refusals, ["refused 409"]);
   assert.equal(heard.asked.at(-1), "/audio/1/end");
+  assert.equal(await outbox.waiting(), 0);
+});
+
+test("a piece that ends while the network is away arrives whole", async () => {
+  let isAway = true;
+  const { sender, heard, outbox } = senderOf(() => (isAway ? 503 : 200), outboxOf(), async () => {
+    // The next look at the network, a minute later: the piece has ended, and the next one has begun.
+    if (!isAway) return;
+    for (let n = 1; n < 5; n++) taker.slice(1, n, slice());
+    taker.ended(1, 5, 10e6);
+    taker.began({ piece: 2, at_us: 2000, type: "audio/webm" });
+    taker.slice(2, 0, slice());
+    await new Promise((resolve) => setTimeout(resolve));
+    isAway = false;
+  });
+  const { taker } = sender;
+  taker.began({ piece: 1, at_us: 1000, type: "audio/webm" });
+  taker.slice(1, 0, slice());
+  await sender.send();
+  await sender.send();
+  const arrived = heard.asked.filter((_, i) => heard.codes[i] === 200);
+  assert.deepEqual(arrived, [...[0, 1, 2, 3, 4].map((n) => `/audio/1/${n}`), "/audio/1/end", "/audio/2/0"]);
+  assert.deepEqual(JSON.parse(heard.ends[0]), { slices: 5, length_us: 10e6, gives_up: true });
   assert.equal(await outbox.waiting(), 0);
 });
 

@@ -76,7 +76,7 @@ export class SoundSender {
   async #sendAll() {
     while (this.#wasAsked) {
       this.#wasAsked = false;
-      for (const piece of await this.#outbox.pieces()) if (!(await this.#sendPiece(piece))) return;
+      for (const { piece } of await this.#outbox.pieces()) if (!(await this.#sendPiece(piece))) return;
       await this.#tell(false);
     }
   }
@@ -86,27 +86,32 @@ export class SoundSender {
     this.#options.told({ waiting: await this.#outbox.waiting(), offline, refusal });
   }
 
-  /** Returns whether the server has space. @param {KeptPiece} piece */
-  async #sendPiece(piece) {
-    const isOver = () => piece.slices >= 0 || !this.#recorded.has(piece.piece);
-    if (this.#options.now_ms() - piece.kept_ms > MAX_AGE_MS && isOver()) {
-      await this.#outbox.dropPiece(piece.piece);
+  /** Returns whether the server has space. @param {number} number of the piece */
+  async #sendPiece(number) {
+    // Looked at before its slices are: of a piece that is over, all are there. Sending may take until much later.
+    const goesOn = this.#recorded.has(number);
+    /** @type {KeptPiece | undefined} */
+    const piece = (await this.#outbox.pieces()).find((one) => one.piece === number);
+    if (!piece) return true;
+    const isOver = piece.slices >= 0 || !goesOn;
+    if (this.#options.now_ms() - piece.kept_ms > MAX_AGE_MS && isOver) {
+      await this.#outbox.dropPiece(number);
       return true;
     }
-    for (const { index, data } of await this.#outbox.slices(piece.piece)) {
+    for (const { index, data } of await this.#outbox.slices(number)) {
       const query = `at_us=${piece.at_us}&digest=${await digestOf(data)}`;
-      const address = `${this.#address}${piece.piece}/${index}?${query}`;
+      const address = `${this.#address}${number}/${index}?${query}`;
       const has_space = await this.#request(address, { method: "PUT", body: data, headers: { "Content-Type": piece.type } });
       if (!has_space) return false;
       // It is kept, or it was refused and would be again.
-      await this.#outbox.dropSlice(piece.piece, index);
+      await this.#outbox.dropSlice(number, index);
       await this.#tell(false);
     }
-    if (!isOver()) return true;
+    if (!isOver) return true;
     const told = { slices: Math.max(0, piece.slices), length_us: Math.max(0, piece.length_us), gives_up: true };
     const headers = { "Content-Type": "application/json" };
-    await this.#request(`${this.#address}${piece.piece}/end`, { method: "POST", body: JSON.stringify(told), headers });
-    await this.#outbox.dropPiece(piece.piece);
+    await this.#request(`${this.#address}${number}/end`, { method: "POST", body: JSON.stringify(told), headers });
+    await this.#outbox.dropPiece(number);
     return true;
   }
 

@@ -57,6 +57,8 @@ async function keep({ from_us, to_us, text }, source) {
 class HwCaptions extends HwElement {
   /** When the first letter of what is written came. */
   #began_us = 0;
+  /** When a text that the server did not get was to end: sent again, it is not shown for longer. */
+  #ends_us = 0;
   /** @type {Recogniser | null} */
   #recogniser = null;
 
@@ -73,12 +75,14 @@ class HwCaptions extends HwElement {
     if (!text || !clock) return;
     const read_us = Math.max(MIN_US, (1e6 * text.length) / READ_A_SECOND[of.peek()]);
     const from_us = this.#began_us || clock.us;
+    const to_us = this.#ends_us || Math.max(clock.us, from_us + read_us);
     // The next one may be written while this one is sent.
     field.value = "";
-    this.#began_us = 0;
-    if (!await keep({ from_us, to_us: Math.max(clock.us, from_us + read_us), text }, "typed") && !field.value) {
+    this.#began_us = this.#ends_us = 0;
+    if (!await keep({ from_us, to_us, text }, "typed") && !field.value) {
       field.value = text;
       this.#began_us = from_us;
+      this.#ends_us = to_us;
     }
   }
 
@@ -114,7 +118,10 @@ class HwCaptions extends HwElement {
         <label class="field inline grows"><span class="sr">${t("caption.text")}</span><input name="caption" type="text"
           maxlength=${MAX_TEXT}
           lang=${of.value} dir="auto" autocomplete="off" placeholder=${t("caption.hint")} ?disabled=${!recording}
-          @input=${() => (this.#began_us ||= joined()?.clock.us ?? 0)} /></label>
+          @input=${() => {
+            this.#began_us ||= joined()?.clock.us ?? 0;
+            this.#ends_us = 0;
+          }} /></label>
         <button class="btn small" ?disabled=${!recording}>${t("caption.send")}</button></form>
       ${isOffered.value && recording ? html`<button class="btn small" aria-pressed=${isOn} title=${t("caption.listening")}
         @click=${() => (isOn ? this.#stop() : this.#listen())}>${t(isOn ? "caption.stop" : "caption.listen")}</button>` : ""}
