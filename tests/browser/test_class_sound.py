@@ -107,6 +107,8 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
         "audio"
     ]
     assert len(told["pieces"]) == 2 and told["lost"] == []
+    assert told["voice"], "also what was said before the reload is known as speech"
+    assert told["voice"][0][0] < told["pieces"][0]["at_us"] + told["pieces"][0]["length_us"]
     first = told["pieces"][0]
     onsets = board.evaluate(ONSETS, f"{sound}{first['piece']}")
     assert len(onsets) >= 2

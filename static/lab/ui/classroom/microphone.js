@@ -80,6 +80,8 @@ class Recording {
   /** @type {SoundRecorder | null} */
   #recorder = null;
   #voice = new VoiceSpans();
+  /** Passages with speech that the server did not get. @type {[number, number][]} */
+  #untold = [];
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #telling;
   #isFirst = false;
@@ -108,6 +110,7 @@ class Recording {
       },
       failed: () => void this.#giveUp("sound.not_kept"),
     }));
+    addEventListener("pagehide", () => void this.#tellVoice(true));
     // Of several tabs of a browser one records and sends; the next one does when that is closed.
     void navigator.locks.request(`highwater-sound ${slug}`, async () => {
       this.#isFirst = true;
@@ -180,11 +183,13 @@ class Recording {
 
   /** @param {boolean} ends */
   async #tellVoice(ends) {
-    const spans = this.#voice.spans(ends);
+    const spans = [...this.#untold.splice(0), ...this.#voice.spans(ends)];
     if (!spans.length) return;
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#csrf };
-    // Without them the sound is there all the same: only "skip silence" knows less.
-    await fetch(`${this.#address}voice`, { method: "POST", headers, body: JSON.stringify({ spans }) }).catch(() => null);
+    const request = { method: "POST", headers, body: JSON.stringify({ spans }), keepalive: true };
+    const answer = await fetch(`${this.#address}voice`, request).catch(() => null);
+    // Without them a replay that skips what is idle would skip what was said.
+    if (!answer || answer.status >= 500) this.#untold.unshift(...spans);
   }
 }
 
