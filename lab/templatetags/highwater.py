@@ -20,6 +20,8 @@ from lab.web.assets.static_files import JOINT
 from lab.web.dev import build_of_files
 
 register = template.Library()
+_TEXTS_READER = "lab/ui/kit/i18n.js"
+"""The module that fetches the catalogue of texts."""
 
 
 def _preferences(context: template.Context) -> Preferences:
@@ -101,8 +103,12 @@ def vendor_script(context: template.Context, path: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def module(context: template.Context, path: str) -> SafeString:
-    """A module script of the project, `path` below static/."""
-    return format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
+    """A module script of the project, `path` below static/, and the texts if it or what it imports needs them."""
+    script = format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
+    if _TEXTS_READER not in modules_of(path):
+        return script
+    texts = format_html('<link rel="preload" as="fetch" href="{}" crossorigin>', texts_address(context))
+    return texts + script
 
 
 @register.simple_tag
@@ -118,11 +124,15 @@ def modules_for_later(paths: str) -> SafeString:
     return format_html("<template data-later>{}</template>", preload_modules(paths))
 
 
-@register.simple_tag
-def prefetch_modules(paths: str) -> SafeString:
-    """Links to the modules of the page that is likely to be next; static/lab/ui/kit/ahead.js begins with them."""
+@register.simple_tag(takes_context=True)
+def prefetch_modules(context: template.Context, paths: str) -> SafeString:
+    """Links to the modules and texts of the page that is likely to be next; static/lab/ui/kit/ahead.js begins with
+    them.
+    """
     wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
-    links = (format_html('<link rel="prefetch" as="script" href="{}">', static(path)) for path in wanted)
+    links = [format_html('<link rel="prefetch" as="script" href="{}">', static(path)) for path in wanted]
+    if _TEXTS_READER in wanted:
+        links.append(format_html('<link rel="prefetch" as="fetch" href="{}" crossorigin>', texts_address(context)))
     return format_html("<template data-ahead>{}</template>", mark_safe("".join(links)))
 
 

@@ -55,3 +55,13 @@ def test_lab_loads_what_its_picture_needs_before_its_panels(visitor: Visitor) ->
     panels = set(re.findall(pattern, later.partition("</template>")[0]))
     assert panels >= set(modules_of("lab/ui/pages/lab/elements.js")) - set(first)
     assert not {"lab/ui/shell/exercise.js", "lab/ui/screens/disk/index.js"} & set(first)
+
+
+def test_texts_are_loaded_by_the_pages_that_need_them(visitor: Visitor) -> None:
+    """They are larger than all scripts of a lesson's page, which has no use for them before the lab opens."""
+    at_once, ahead = (rf'<link rel="{rel}" [^>]*href="/texts/' for rel in ("preload", "prefetch"))
+    for address in ("/", f"/r/{visitor.new_run()}/main"):
+        assert re.search(at_once, visitor.get(address).text), address
+    lesson = visitor.get("/course/008-a-records-way/").text
+    assert not re.search(at_once, lesson) and re.search(ahead, lesson)
+    assert not re.search(at_once, visitor.get("/review/").text)
