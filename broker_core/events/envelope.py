@@ -43,6 +43,8 @@ def _shown(name: str, value: Any, language: str) -> str:
         return "all"
     if name == "entries":
         return ", ".join(f"{epoch}@{offset}" for epoch, offset in value) or "—"
+    if name == "requests":
+        return ", ".join(f"{operation} {path} {result}" for operation, path, result in value)
     if isinstance(value, tuple):
         return f"[{', '.join(_shown('', one, language) for one in value)}]"
     if not isinstance(value, str):

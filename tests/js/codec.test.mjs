@@ -40,6 +40,8 @@ test("fields keep their names even where an envelope has the same", () => {
 test("sentences write acks and leader epochs as people do", () => {
   /** @param {unknown[]} event */
   const said = (event) => sentence(decode([1, 0, "b1", 0, event, []]), texts.en);
+  const asked = ["ZooKeeperAsked", "b1", 2, [["exists", "/controller", "ok"], ["getData", "/a", "NoNode"]]];
+  assert.equal(said(asked), "b1 sent requests to ZooKeeper (2): exists /controller ok, getData /a NoNode");
   assert.match(said(["ProduceStarted", "p1", "orders-0", 0, 1, -1, 70, "b1", 1, -1, -1, -1]), /acks=all$/);
   assert.match(said(["ProduceStarted", "p1", "orders-0", 0, 1, 1, 70, "b1", 1, -1, -1, -1]), /acks=1$/);
   assert.match(said(["LeaderEpochsChanged", "orders-0@b1", [[0, 0], [2, 25]]]), /leader epochs 0@0, 2@25 /);

@@ -3,6 +3,7 @@
 import pytest
 
 from broker_core.events.control import REQUESTS_SHOWN, ZooKeeperAsked
+from broker_core.events.envelope import sentence
 from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
@@ -71,3 +72,10 @@ def test_node_that_is_cut_off_from_zookeeper_sends_no_requests() -> None:
     before = requests(shell)["b2"]
     shell.after(30)
     assert requests(shell)["b2"] == before
+
+
+def test_requests_are_listed_in_the_sentence_as_zookeeper_names_them() -> None:
+    asked = ZooKeeperAsked(
+        client="b1", count=2, requests=(("exists", "/controller", "ok"), ("getData", "/a", "NoNode"))
+    )
+    assert sentence(asked) == "b1 sent requests to ZooKeeper (2): exists /controller ok, getData /a NoNode"

@@ -71,6 +71,7 @@ const TERMS = new Set(["change", "how", "repair", "state", "why"]);
 /** Fields that people write in another way; undefined where they do not. @type {Record<string, (value: any) => string | undefined>} */
 const WAYS = {
   acks: (value) => (value === -1 ? "all" : undefined),
+  requests: (rows) => rows.map((/** @type {string[]} */ row) => row.join(" ")).join(", "),
   entries: (pairs) => pairs.map((/** @type {number[]} */ pair) => pair.join("@")).join(", ") || "—",
 };
 

@@ -104,7 +104,7 @@ class HwChanges extends HwElement {
   table(patch, previous) {
     const telling = patch.filter(([pointer, ...rest]) => {
       const keys = keysOf(pointer);
-      return !SAID.has(keys[0]) && keys[2] !== "tail" && isMeaningful(pointer, previous.get(pointer), rest[0]);
+      return !SAID.has(keys[0]) && !["tail", "zk_last"].includes(keys[2]) && isMeaningful(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
     return html`<table><tbody>${telling.slice(0, MAX_ROWS).map((change) => this.rows(change, previous))}</tbody></table>`;
