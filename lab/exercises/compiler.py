@@ -176,9 +176,9 @@ def _other_way(rehearsal: Rehearsal, section: Section) -> str:
     except ContentError as error:
         return str(error)
     shown = next(one for one in rehearsal.session.frame("en")["steps"] if one.get("id") == id)
-    if shown["state"] == "done":
-        return ""
-    return f"{exercise.slug}/solution.lab: [{section.step}] does not complete the step: {shown['why_not']}"
+    if shown["state"] != "done":
+        return f"{exercise.slug}/solution.lab: [{section.step}] does not complete the step: {shown['why_not']}"
+    return " ".join(f"[{section.step}] {fault}" for fault in _outcome(exercise, exercise.step(id), shown, {}))
 
 
 def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: dict[str, set[str]]) -> Iterator[str]:
