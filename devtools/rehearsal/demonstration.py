@@ -1,6 +1,6 @@
 """The class that newcomers replay: a record that was acknowledged with acks=1 is cut away after a failover.
 
-An instructor leads, points, draws and asks; three learners vote, one asks, one comes on stage. It takes about a minute.
+An instructor leads, points, draws and asks; five learners vote, one asks, one comes on stage. It takes about a minute.
 What is said is captioned in both languages, and its sound is a tone at the begin of each caption.
 """
 
@@ -32,7 +32,8 @@ TONE_US, TONE_HZ, LOUDNESS = US // 10, 800, 40
 PIECE_US, OVERLAP_US, LEAD_IN_US = 60 * US, 2 * US, US // 10
 SLICE_BYTES = 250_000
 _LINK = re.compile(r"/join/([A-Za-z0-9_-]{20,})/")
-_LEARNERS = ("Ada", "Noah", "Mei")
+_LEARNERS = ("Ada", "Noah", "Mei", "Ines", "Omar")
+"""The split of a poll is shown from five answers on."""
 
 
 class Lab:
@@ -261,7 +262,7 @@ class _Story:
             "Broker 1 crashes now. Where does its log end when it is back?",
             "broker 1 现在崩溃。它恢复后日志在哪里结束？",
         )
-        for learner, answer, sure in zip(self._learners, "011", (90, 60, 70), strict=True):
+        for learner, answer, sure in zip(self._learners, "01101", (90, 60, 70, 80, 50), strict=True):
             await asyncio.sleep(1)
             await learner.act("vote", poll=1, answer=answer, sure=sure)
         await asyncio.sleep(1)
