@@ -21,6 +21,7 @@ MAX_FRAME_BYTES = 16 * 1024
 
 Place = Literal["lab", "board", "stage", "projector"]
 Offsets: TypeAlias = tuple[Position, Position]
+Microseconds: TypeAlias = Annotated[int, Meta(ge=-(10**15), le=10**15)]
 
 
 class ClassHello(msgspec.Struct, tag_field="k", tag="hello"):
@@ -55,7 +56,9 @@ class DiskView(msgspec.Struct):
 
 
 class LookedAt(msgspec.Struct):
-    """What a page shows: see static/lab/core/player/page_view.js."""
+    """What a page shows: see static/lab/core/player/page_view.js. `window` begins before the run where the page shows
+    its beginning.
+    """
 
     branch: Lab
     seq: Position | None
@@ -66,7 +69,7 @@ class LookedAt(msgspec.Struct):
     partition: Annotated[str, Meta(max_length=300)]
     selection: Annotated[str, Meta(max_length=300)]
     ranges: Annotated[dict[Annotated[str, Meta(max_length=300)], Offsets], Meta(max_length=40)]
-    window: Offsets | None = None
+    window: tuple[Microseconds, Microseconds] | None = None
     disk: DiskView | None = None
     group: Annotated[str, Meta(max_length=300)] = ""
     tab: Short = ""

@@ -304,6 +304,9 @@ def test_only_the_view_of_the_presenter_reaches_followers(classroom: Classroom) 
         assert (shown["p"], shown["term"], shown["view"]["seq"]) == ("p1", 1, 41)
         ada.until_held("/view", shown["view"])
         assert [frame["view"]["seq"] for frame in ada.frames if frame["k"] == "view"] == [41]
+        # A page that shows the beginning of a run has some time before it in sight.
+        teacher.send(k="view", term=1, view=view | {"seq": 1, "window": [-250_000, 1_000_000]})
+        assert ada.until("view")["view"]["window"] == [-250_000, 1_000_000]
 
 
 def test_stalled_page_does_not_delay_others(classroom: Classroom) -> None:
