@@ -16,8 +16,10 @@ import { batch, consoleOpen, effect, front, onShown, partition, player, selectio
  * @typedef {{ sight: () => Sight, showSight: (sight: Sight, most: string) => void }} Picture
  */
 
-/** Minimum interval between views that are sent. */
+/** Minimum interval between two views that are sent. */
 const SENT_MS = 100;
+/** From a change to its view: changes made together are sent together. */
+const SETTLED_MS = 10;
 /** How far a played instant may be off before the picture jumps, milliseconds of wall time. */
 const DRIFT_MS = 300;
 
@@ -102,14 +104,18 @@ export function onView(send) {
   let sent = "";
   /** @type {ReturnType<typeof setTimeout> | 0} */
   let timer = 0;
+  let sent_ms = -Infinity;
   const look = () => {
     timer = 0;
     const now = view();
     const text = JSON.stringify(now);
-    if (text !== sent) send(now);
-    sent = text;
+    if (text === sent) return;
+    send(now);
+    [sent, sent_ms] = [text, performance.now()];
+    // What is in sight is known when it has been drawn.
+    soon();
   };
-  const soon = () => void (timer ||= setTimeout(look, SENT_MS));
+  const soon = () => void (timer ||= setTimeout(look, Math.max(SETTLED_MS, sent_ms + SENT_MS - performance.now())));
   const ends = [
     effect(() => {
       void [front.value, shown.value, partition.value, selection.value, chosen.value, place.value, tab.value, consoleOpen.value,
