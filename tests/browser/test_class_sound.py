@@ -103,13 +103,13 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
     with arrival(board, "/end"):  # type: ignore[attr-defined]
         board.get_by_role("button", name="Stop recording sound").click()
     expect(board.locator("hw-microphone")).to_contain_text("of sound stored")
-    told = board.evaluate(f"fetch('/api/classes/{slug}/recording/manifest.json').then((answer) => answer.json())")[
+    stored = board.evaluate(f"fetch('/api/classes/{slug}/recording/manifest.json').then((answer) => answer.json())")[
         "audio"
     ]
-    assert len(told["pieces"]) == 2 and told["lost"] == []
-    assert told["voice"], "also what was said before the reload is known as speech"
-    assert told["voice"][0][0] < told["pieces"][0]["at_us"] + told["pieces"][0]["length_us"]
-    first = told["pieces"][0]
+    assert len(stored["pieces"]) == 2 and stored["lost"] == []
+    assert stored["voice"], "also what was said before the reload is known as speech"
+    assert stored["voice"][0][0] < stored["pieces"][0]["at_us"] + stored["pieces"][0]["length_us"]
+    first = stored["pieces"][0]
     onsets = board.evaluate(ONSETS, f"{sound}{first['piece']}")
     assert len(onsets) >= 2
     for onset_s in onsets:
@@ -135,7 +135,7 @@ def test_refused_or_lost_microphone_is_reported_and_the_class_continues(board: P
     board.evaluate(
         "() => stream.getTracks().forEach((track) => { track.stop(); track.dispatchEvent(new Event('ended')); })"
     )
-    expect(panel.get_by_role("alert")).to_contain_text("The microphone has gone")
+    expect(panel.get_by_role("alert")).to_contain_text("The microphone is no longer available")
     expect(panel).not_to_contain_text("Sound is recorded")
     expect(record).to_be_visible()
 

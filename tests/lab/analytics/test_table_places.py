@@ -23,7 +23,7 @@ def said(*words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("place", "problem"), [("s3:///tables", "names no bucket"), ("gs://course/tables", "gs is not known")]
+    ("place", "problem"), [("s3:///tables", "names no bucket"), ("gs://course/tables", "gs is not supported")]
 )
 def test_invalid_place_is_refused_with_a_message(place: str, problem: str) -> None:
     with pytest.raises(CommandError, match=problem):
