@@ -83,7 +83,7 @@ def print_table(rows: list[Row]) -> None:
     lines = [("bench", "what", "measured", "bar", "", "both sides")]
     for row in rows:
         measured = "" if row.measured is None else f"{show(row.measured)} {row.unit}".strip()
-        verdict = "" if row.verdict == "told" else row.verdict
+        verdict = "" if row.verdict == "reported" else row.verdict
         lines.append((row.bench, row.name, measured, row.bar, verdict, row.sides))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for number, line in enumerate(lines):

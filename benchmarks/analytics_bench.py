@@ -96,8 +96,8 @@ def jvm_mb() -> float:
     def is_below(pid: int) -> bool:
         return pid == os.getpid() or (pid in processes and is_below(int(processes[pid]["PPid"])))
 
-    found = (told for pid, told in processes.items() if told["Name"] == "java" and is_below(pid))
-    return round(sum(int(told["VmRSS"]) for told in found) / 1_000, 1)
+    found = (process for pid, process in processes.items() if process["Name"] == "java" and is_below(pid))
+    return round(sum(int(process["VmRSS"]) for process in found) / 1_000, 1)
 
 
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:

@@ -313,7 +313,7 @@ def judge(bar: Bar, found: dict[str, Any]) -> Row:
     if measured is None:
         verdict = "absent" if bar.is_optional and found else "missing"
     elif bar.limit is None:
-        verdict = "told"
+        verdict = "reported"
     else:
         verdict = "ok" if (measured >= bar.limit if bar.sense == "at least" else measured <= bar.limit) else "short"
     sides = ""

@@ -41,7 +41,7 @@ def main() -> int:
             figures = asyncio.run(rehearsal.run())
             asyncio.run(Crowd(address, figures).run())
         except Refused as error:
-            print(f"{error}\nThe lab said last:\n{process.said()}", file=sys.stderr)
+            print(f"{error}\nThe lab's last output:\n{process.last_output()}", file=sys.stderr)
             return 1
         finally:
             process.stop()

@@ -96,7 +96,7 @@ class Load:
         return work
 
     @property
-    def _goes_on(self) -> bool:
+    def _is_running(self) -> bool:
         return time.monotonic() < self._ends_s
 
     def _count(self, error: KafkaError | None, message: Message) -> None:
@@ -112,7 +112,7 @@ class Load:
         every_s = RECORDS_PER_TRANSACTION * 6 / self._rate
         due_s = time.monotonic()
         is_first = True
-        while is_first or self._goes_on:
+        while is_first or self._is_running:
             is_first = False
             producer.begin_transaction()
             for number in range(RECORDS_PER_TRANSACTION):
@@ -130,7 +130,7 @@ class Load:
         producer = Producer({"bootstrap.servers": self._bootstrap, "acks": "all", "linger.ms": 20})
         began_s = time.monotonic()
         sent = 0
-        while self._goes_on:
+        while self._is_running:
             while sent < (time.monotonic() - began_s) * self._rate * 2 / 3:
                 producer.produce((LATEST, LOGS)[sent % 2], VALUE, key=str(sent % KEYS), on_delivery=self._count)
                 sent += 1
@@ -140,7 +140,7 @@ class Load:
     def _ask_the_time(self) -> None:
         """Compares LogAppendTime with the clock of this machine, between sending and the acknowledgement."""
         producer = Producer({"bootstrap.servers": self._bootstrap, "acks": "all", "linger.ms": 0})
-        while self._goes_on:
+        while self._is_running:
             answered = threading.Event()
 
             def acknowledged(
@@ -188,7 +188,7 @@ class Load:
         began_s = time.monotonic()
         for wave in range(waves):
             names = [f"wave-{wave}-{number}" for number in range(min(size, self._topics - self._created))]
-            if not names or (before and not self._goes_on):
+            if not names or (before and not self._is_running):
                 break
             at_s = time.monotonic()
             self._create(admin, [NewTopic(name, WAVE_PARTITIONS, FACTOR) for name in names])

@@ -214,7 +214,7 @@ def _replayed(browser: "Browser", lab: RunningLab, seeks: int, heard: int) -> di
     sought = [page.evaluate(_SEEK, instants.random()) for _ in range(WARM_UP + seeks)][WARM_UP:]
     times = sorted(one["ms"] for one in sought)
     apart = {at_us // made.US: page.evaluate(_LISTEN, at_us) for at_us in made.places(heard)}
-    told = [abs(one) for one in apart.values() if one is not None]
+    off_ms = [abs(one) for one in apart.values() if one is not None]
     return {
         "open": {"first_ms": round(opened[0]), "later_ms": round(median(opened[1:]))},
         "seek": {
@@ -222,7 +222,12 @@ def _replayed(browser: "Browser", lab: RunningLab, seeks: int, heard: int) -> di
             "p99_ms": round(times[min(len(times) - 1, int(0.99 * len(times)))]),
             "worst_off_events": max(one["off"] for one in sought),
         },
-        "audio": {"places": len(told), "worst_ms": round(max(told)), "p50_ms": round(median(told)), "at_s": apart},
+        "audio": {
+            "places": len(off_ms),
+            "worst_ms": round(max(off_ms)),
+            "p50_ms": round(median(off_ms)),
+            "at_s": apart,
+        },
         "heap_mb": round(_heap_bytes(page) / 1e6),
     }
 

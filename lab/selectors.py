@@ -216,8 +216,8 @@ def _sentence(summary: RecordingSummary, language: str) -> str:
     comma, semicolon = ("，", "；") if language == "zh-CN" else (", ", "; ")
     named = [topic for topic in summary.topics if not topic.startswith("__")]
     topics = ", ".join(named[:_TOPICS_NAMED] + ["…"] * (len(named) > _TOPICS_NAMED))
-    counts = {told: sum(summary.happened.get(kind, 0) for kind in kinds) for told, kinds in _TOLD.items()}
-    happened = comma.join(translate(language, f"runs.happened.{told}", n=n) for told, n in counts.items() if n)
+    counts = {what: sum(summary.happened.get(kind, 0) for kind in kinds) for what, kinds in _TOLD.items()}
+    happened = comma.join(translate(language, f"runs.happened.{what}", n=n) for what, n in counts.items() if n)
     return semicolon.join(part for part in (topics, happened) if part)
 
 

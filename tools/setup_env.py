@@ -68,10 +68,10 @@ def create_venv() -> None:
 
 def venv_version() -> tuple[int, ...]:
     try:
-        told = subprocess.check_output([str(VENV_PYTHON), "-c", "import sys; print(*sys.version_info[:2])"], text=True)
+        found = subprocess.check_output([str(VENV_PYTHON), "-c", "import sys; print(*sys.version_info[:2])"], text=True)
     except (OSError, subprocess.CalledProcessError):
         return ()
-    return tuple(map(int, told.split()))
+    return tuple(map(int, found.split()))
 
 
 def install() -> None:

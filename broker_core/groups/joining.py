@@ -111,7 +111,7 @@ class Joining:
     def _add(self, group: ClassicGroup, message: Message, request: JoinGroupRequest, member_id: str) -> None:
         if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
             group.new_member_added = True
-        told = ClassicGroupMember(
+        new_member = ClassicGroupMember(
             member_id,
             request.group_instance_id,
             _client_id(message, request),
@@ -120,7 +120,7 @@ class Joining:
             request.session_timeout_ms,
             request.protocols,
         )
-        member = self._groups.add(group, told, request.protocol_type)
+        member = self._groups.add(group, new_member, request.protocol_type)
         member.joining = message
         member.is_new = True
         self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)

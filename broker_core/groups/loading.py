@@ -70,7 +70,7 @@ class Loading:
             timestamp_ms=stored.current_state_timestamp,
         )
         for row in stored.members:
-            told = ClassicGroupMember(
+            loaded_member = ClassicGroupMember(
                 row.member_id,
                 row.group_instance_id,
                 row.client_id,
@@ -79,7 +79,7 @@ class Loading:
                 row.session_timeout_ms,
                 ((stored.protocol_name or "", row.subscription),),
             )
-            self._rebalances.touch(group, self._groups.add(group, told, stored.protocol_type))
+            self._rebalances.touch(group, self._groups.add(group, loaded_member, stored.protocol_type))
         if stored.members:
             self._groups.assign(group, {row.member_id: row.assignment for row in stored.members})
         for name_of_partition, committed in loaded.offsets.get(name, {}).items():

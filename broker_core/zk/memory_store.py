@@ -180,9 +180,9 @@ class MemoryStore(ZkStore):
     def _fire(self, kind: WatchKind, path: str) -> None:
         fired = [(session, 0, kind, path) for session in self._data_watches.pop(path, ())]
         if kind == "deleted":
-            told = {session for session, *_ in fired}
+            notified = {session for session, *_ in fired}
             watching = self._child_watches.pop(path, {})
-            fired += [(session, 0, kind, path) for session in watching if session not in told]
+            fired += [(session, 0, kind, path) for session in watching if session not in notified]
         if kind != "changed":
             parent = parent_of(path)
             fired += [(session, 1, "children", parent) for session in self._child_watches.pop(parent, ())]

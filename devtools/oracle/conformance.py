@@ -80,11 +80,11 @@ def cluster(layout: Layout, work: Path, options: argparse.Namespace) -> Iterator
 
 def play_kit(folder: Path, more: list[str], address: str, work: Path) -> Outcome:
     """The recorded conversations; the kit prints the differences."""
-    told = work / "kit.json"
-    command = [sys.executable, "-m", "conformance", address, "--json", str(told), *more]
+    results = work / "kit.json"
+    command = [sys.executable, "-m", "conformance", address, "--json", str(results), *more]
     code = subprocess.run(command, cwd=folder, check=False).returncode
     outcome = Outcome()
-    cases = json.loads(told.read_text())["cases"] if told.exists() else {}
+    cases = json.loads(results.read_text())["cases"] if results.exists() else {}
     for name, case in cases.items():
         outcome.judge("" if case["pass"] else name)
     if code and not outcome.failed:

@@ -307,7 +307,7 @@ def _isr(era: Era, survey: Mapping[str, Any]) -> list[str]:
     ]
     if len(seen) != len(recorded):
         found.append(f"the ISR had {len(seen)} states, expected {len(recorded)}")
-    told = bool(lab.isr_notifications)
-    if told != bool(survey["isr_change_notifications_seen"]):
-        found.append(f"leaders {'told' if told else 'did not tell'} the controller by /isr_change_notification")
+    has_notified = bool(lab.isr_notifications)
+    if has_notified != bool(survey["isr_change_notifications_seen"]):
+        found.append(f"leaders {'told' if has_notified else 'did not tell'} the controller by /isr_change_notification")
     return found

@@ -113,8 +113,8 @@ class Narrator:
         for index, one in enumerate(slices):
             query = f"?at_us={at_us}&digest={hashlib.sha256(one).hexdigest()}"
             await self._send("PUT", f"audio/{at_us // 1_000}/{index}{query}", one, "audio/wav")
-        told = json.dumps({"slices": len(slices), "length_us": length_us}).encode()
-        await self._send("POST", f"audio/{at_us // 1_000}/end", told, "application/json")
+        body = json.dumps({"slices": len(slices), "length_us": length_us}).encode()
+        await self._send("POST", f"audio/{at_us // 1_000}/end", body, "application/json")
 
     async def _send(self, method: str, path: str, data: bytes, kind: str) -> None:
         await self._board.visitor.send(method, f"{self._recording}/{path}", data, kind, self._token)

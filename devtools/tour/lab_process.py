@@ -74,9 +74,9 @@ class LabProcess:
                 return found.address
             time.sleep(LOOK_S)
         self.stop()
-        raise NoLab(f"No lab answered within {START_S:.0f} s. It said:\n{log.read_text(errors='replace')}")
+        raise NoLab(f"No lab answered within {START_S:.0f} s. Its output:\n{log.read_text(errors='replace')}")
 
-    def said(self, lines: int = 20) -> str:
+    def last_output(self, lines: int = 20) -> str:
         """The last lines of its log, and how it ended, if it has ended by itself."""
         log = (self.data / "lab.log").read_text(errors="replace").splitlines()[-lines:]
         code = self._process.poll() if self._process is not None else None

@@ -43,12 +43,12 @@ class SetAside(NamedTuple):
     at_us: int
 
 
-async def stand_aside(lab: Lab) -> int:
+async def save_for_handout(lab: Lab) -> int:
     """The last event of a lab as it is now, for a handout: its files are final up to here, and a running engine is
     saved at this instant. So a handout of it is made of links, and no copy executes events again.
     """
     for _ in range(_ATTEMPTS):
-        seq, saving = await lab.read(lambda live: (lab.recording.roll(), live.stand_aside() if live else None))
+        seq, saving = await lab.read(lambda live: (lab.recording.roll(), live.save_for_handout() if live else None))
         if saving is None or await asyncio.wrap_future(saving) == seq:
             break
     return seq

@@ -31,7 +31,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from lab.analytics.build.segments import SCHEMA, Span, news, read
+from lab.analytics.build.segments import SCHEMA, Span, appended, read
 from lab.analytics.build.values import UNREADABLE
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _bounds(options: Any) -> tuple[str, Bounds, bool]:
 
 def _spans(place: Place, bounds: Bounds, *, fails: bool) -> tuple[list[SpanPartition], int]:
     """The parts of a recording, and its last event. Raises SourceError for damage if requested."""
-    found = news(place.log, (), (), 0, 0)
+    found = appended(place.log, (), (), 0, 0)
     if fails and found.damage:
         lost, _ = found.damage[0]
         where = f"bytes {lost.from_byte} to {lost.to_byte} of {lost.segment}"

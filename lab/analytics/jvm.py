@@ -119,9 +119,9 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
     archive = archive_path(java)
     sharing = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if archive.exists() else []
     with tempfile.TemporaryDirectory(prefix="highwater-spark-") as folder:
-        told = Path(folder) / "gateway"
+        gateway_file = Path(folder) / "gateway"
         environment = worker_environment() | {
-            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(gateway_file),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
@@ -134,14 +134,14 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
             except OSError as error:
                 raise _does_not_start(java, error.strerror or str(error), log) from error
         deadline_s = time.monotonic() + START_TIMEOUT_S
-        while not told.exists():
+        while not gateway_file.exists():
             if process.poll() is not None:
                 raise _does_not_start(java, text("refusal.process_ended", code=process.returncode), log)
             if time.monotonic() > deadline_s:
                 process.kill()
                 raise _does_not_start(java, text("refusal.process_silent", seconds=round(START_TIMEOUT_S)), log)
             time.sleep(0.01)
-        data = told.read_bytes()
+        data = gateway_file.read_bytes()
     port, length = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
     return Gateway(process, port, data[8 : 8 + length].decode())
 

@@ -111,7 +111,7 @@ class Worker:
         from lab.analytics.store.objects import folder_at
         from lab.analytics.tables.registry import TABLES
 
-        told = self._counter(job, sum(table.unit == "branch" for table in TABLES.values()))
+        table_done = self._counter(job, sum(table.unit == "branch" for table in TABLES.values()))
         found = [Found(folder_at(folder), entry) for folder, entry in task.found]
         store = Store.at(task.tables_at)
         published = 0
@@ -119,7 +119,7 @@ class Worker:
         held = Held()
         for stage, tables in enumerate(task.stages, 1):
             wanted = Wanted(
-                found, tables, say=told, held=held, is_cancelled=self._is_cancelled(job),
+                found, tables, say=table_done, held=held, is_cancelled=self._is_cancelled(job),
                 is_first=stage == 1 and len(task.stages) > 1,
             )  # fmt: skip
             outcome = build(lambda: spark.session, store, wanted)
@@ -137,11 +137,11 @@ class Worker:
         from lab.analytics.store.builds import Store
         from lab.analytics.tables.registry import upstream
 
-        told = self._counter(job, len(upstream(task.tables)))
+        table_done = self._counter(job, len(upstream(task.tables)))
         found = [_found_log(one) for one in task.found]
         store = Store.at(task.tables_at)
         erase_gone(store, found, is_all=False)
-        wanted = WantedLogs(found, task.tables, say=told, is_cancelled=self._is_cancelled(job))
+        wanted = WantedLogs(found, task.tables, say=table_done, is_cancelled=self._is_cancelled(job))
         build_logs(lambda: spark.session, store, wanted)
         self._say(Report(job, stage="done", progress=1.0, done=True))
 
@@ -161,14 +161,14 @@ class Worker:
         """Reports how many of `count` tables have been made, after each."""
         made = 0
 
-        def told(_: object) -> None:
+        def table_done(_: object) -> None:
             nonlocal made
             made += 1
             progress = STARTED + (1 - STARTED) * min(1.0, made / count)
             self._say(Report(job, stage="tables", progress=progress))
 
         self._say(Report(job, stage="read", progress=STARTED))
-        return told
+        return table_done
 
     def _say(self, report: Report) -> None:
         with self._lock:

@@ -55,9 +55,9 @@ async def put(request: HttpRequest, asker: Asker, piece: int, index: int) -> Htt
 @for_class("staff", seals=False)
 async def end(request: HttpRequest, asker: Asker, piece: int) -> HttpResponse:
     """A piece is over; answers with the slices that are missing. It is made without them when they are given up."""
-    told = body_of(request, _End)
-    count = min(told.slices, store.MAX_SLICES)
-    left = await end_piece(asker.classroom, piece, count, told.length_us, gives_up=told.gives_up)
+    body = body_of(request, _End)
+    count = min(body.slices, store.MAX_SLICES)
+    left = await end_piece(asker.classroom, piece, count, body.length_us, gives_up=body.gives_up)
     return json_answer({"missing": left})
 
 

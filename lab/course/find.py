@@ -39,7 +39,7 @@ def found_by_search(user: User, course: Course, language: str) -> list[dict[str,
             "kind": "term",
             "title": term.english,
             "other": term.chinese,
-            "detail": term.meaning.said(language),
+            "detail": term.meaning.in_language(language),
             "address": f"/glossary/#{anchor(term.english)}",
         }
         for term in glossary().values()

@@ -29,9 +29,9 @@ def unintroduced(order: Sequence[str], known: Mapping[str, Exercise], terms: Map
         emphasised = " ".join(_EMPHASIS.findall(lesson.brief.en)).lower()
         own = {name for name in terms if name in lesson.terms or _uses(emphasised, name)}
         explained[lesson.slug], shown[lesson.slug] = own, _shown(lesson)
-        told = own.union(*(explained[slug] for slug in before))
+        explained_so_far = own.union(*(explained[slug] for slug in before))
         for name, term in terms.items():
-            if term.section != OF_THE_LAB and name not in told and _uses(_prose(lesson), name):
+            if term.section != OF_THE_LAB and name not in explained_so_far and _uses(_prose(lesson), name):
                 yield f"{lesson.slug}: it uses {name!r}, which no lesson up to it explains; add it to its terms."
         for verb in sorted(_needed(lesson) - shown[lesson.slug].union(*(shown[slug] for slug in before))):
             yield f"{lesson.slug}: its solution needs {verb!r}, which no text up to it shows."

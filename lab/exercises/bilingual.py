@@ -16,8 +16,8 @@ class Bilingual(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.en.strip() or not self.zh.strip():
-            raise ValueError("a text must stand in both languages")
+            raise ValueError("a text must exist in both languages")
 
-    def said(self, language: str) -> str:
+    def in_language(self, language: str) -> str:
         """The text in a language of the lab: `en` or `zh-CN`."""
         return self.zh if language == "zh-CN" else self.en

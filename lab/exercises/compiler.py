@@ -64,10 +64,10 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
             yield f"{exercise.slug}: no hint helps with {step.id!r}."
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
-    yield from _given_away(exercise)
+    yield from _revealing_hints(exercise)
 
 
-def _given_away(exercise: Exercise) -> Iterator[str]:
+def _revealing_hints(exercise: Exercise) -> Iterator[str]:
     """Hints that name the outcome of a prediction which is still open. One digit may be the number of a broker."""
     for step in exercise.steps:
         expected = [str(choice.value) for choice in choices_of(step) if choice.expected and step.prediction]

@@ -8,7 +8,7 @@ from broker_core.texts import Text, render
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
-from lab.exercises.questions import choices_of, order_of, said, transfer_order
+from lab.exercises.questions import choice_texts, choices_of, order_of, transfer_order
 from lab.exercises.setup import needs_new_run
 
 
@@ -51,9 +51,9 @@ def lesson_frame(
     return {
         "k": "exercise",
         "slug": exercise.slug,
-        "brief": exercise.brief.said(language),
+        "brief": exercise.brief.in_language(language),
         "steps": [_step_frame(exercise, step, state, why_not, wrong, language) for step in exercise.steps],
-        "hints": [exercise.hints[place].said(language) for place in helpful if place in state.hints],
+        "hints": [exercise.hints[place].in_language(language) for place in helpful if place in state.hints],
         "hints_in_all": len(helpful),
         "masked": is_masked,
         "finished": is_finished,
@@ -76,15 +76,15 @@ def _step_frame(
         "state": progress.phase,
         "kind": step.kind,
         "part": _part_frame(exercise, step, language),
-        "text": step.text.said(language),
+        "text": step.text.in_language(language),
         "choices": _choices(step, state.seed, language),
         "makes_step": step.prediction is not None and isinstance(step.prediction.after, RpcArrives),
         "checked": checked and {"at_us": checked.at_us, "seq": checked.seq, "detail": render(checked.detail, language)},
         "skipped": progress.skipped,
         "why_not": render(why_not, language) if is_active else "",
-        "wrong": wrong.text.said(language) if is_active and wrong is not None else "",
+        "wrong": wrong.text.in_language(language) if is_active and wrong is not None else "",
         "given": given and msgspec.to_builtins(given),
-        "said": said(step, progress, language),
+        "said": choice_texts(step, progress, language),
         "reasons": _reasons(step, progress, language),
         "freeze": _freeze_frame(step, progress, language),
     }
@@ -96,7 +96,7 @@ def _part_frame(exercise: Exercise, step: Step, language: str) -> dict[str, Any]
         return None
     for number, part in enumerate(exercise.parts, 1):
         if part.step == step.id:
-            return {"number": number, "minutes": part.minutes, "title": part.title.said(language)}
+            return {"number": number, "minutes": part.minutes, "title": part.title.in_language(language)}
     return None
 
 
@@ -104,7 +104,7 @@ def _choices(step: Step, seed: int, language: str) -> list[dict[str, Any]]:
     """The choices of a question in the order in which they are shown."""
     named = {choice.value: choice for choice in choices_of(step)}
     return [
-        {"value": name, "note": "" if (note := named[name].note) is None else note.said(language)}
+        {"value": name, "note": "" if (note := named[name].note) is None else note.in_language(language)}
         for name in order_of(step, seed)
     ]
 
@@ -114,14 +114,14 @@ def _reasons(step: Step, progress: Progress, language: str) -> dict[str, str]:
     given, reasons = progress.given, dict[str, str]()
     if given is None:
         return reasons
-    told: set[str | None] = {given.choice, given.outcome} if given.outcome is not None else set()
+    explained: set[str | None] = {given.choice, given.outcome} if given.outcome is not None else set()
     if step.answer is not None:
-        told = {given.choice}
+        explained = {given.choice}
         if given.outcome is not None and step.answer.reason is not None:
-            reasons[""] = step.answer.reason.said(language)
+            reasons[""] = step.answer.reason.in_language(language)
     for choice in choices_of(step):
-        if choice.value in told and choice.reason is not None:
-            reasons[choice.value] = choice.reason.said(language)
+        if choice.value in explained and choice.reason is not None:
+            reasons[choice.value] = choice.reason.in_language(language)
     return reasons
 
 
@@ -129,7 +129,7 @@ def _freeze_frame(step: Step, progress: Progress, language: str) -> dict[str, An
     if step.freeze is None or progress.frozen is None:
         return None
     at_us, seq = progress.frozen.at_us, progress.frozen.seq
-    return {"at_us": at_us, "seq": seq, "screen": step.freeze.screen, "text": step.freeze.text.said(language)}
+    return {"at_us": at_us, "seq": seq, "screen": step.freeze.screen, "text": step.freeze.text.in_language(language)}
 
 
 def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
@@ -138,12 +138,12 @@ def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
     """
     against, chain = exercise.against, exercise.chain
     return {
-        "text": exercise.debrief.said(language),
-        "concept": exercise.teaches.said(language),
-        "against": against and {"quote": against.quote, "text": against.text.said(language)},
+        "text": exercise.debrief.in_language(language),
+        "concept": exercise.teaches.in_language(language),
+        "against": against and {"quote": against.quote, "text": against.text.in_language(language)},
         "chain": _ends(exercise, state.chain),
         "via": _ends(exercise, state.via),
-        "chain_title": "" if chain is None else chain.text.said(language),
+        "chain_title": "" if chain is None else chain.text.in_language(language),
         "transfer": _transfer_frame(exercise, state, language),
     }
 
@@ -163,12 +163,12 @@ def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str
     right = next(place for place, one in enumerate(transfer.choices) if one.right)
     known = () if chosen is None else sorted({chosen, right})
     return {
-        "text": transfer.text.said(language),
+        "text": transfer.text.in_language(language),
         "choices": [
-            {"place": place, "text": transfer.choices[place].text.said(language)}
+            {"place": place, "text": transfer.choices[place].text.in_language(language)}
             for place in transfer_order(transfer, state.seed)
         ],
         "choice": chosen,
         "right": None if chosen is None else right,
-        "reasons": [transfer.choices[place].reason.said(language) for place in known],
+        "reasons": [transfer.choices[place].reason.in_language(language) for place in known],
     }

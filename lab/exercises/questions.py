@@ -80,13 +80,13 @@ def transfer_order(transfer: Transfer, seed: int) -> list[int]:
     return places
 
 
-def said(step: Step, progress: Progress, language: str) -> dict[str, str]:
+def choice_texts(step: Step, progress: Progress, language: str) -> dict[str, str]:
     """Texts of the choices of a question, and of the outcome if it is none of them."""
     asks, written = asked_by(step), {}
     for choice in choices_of(step):
         meaning = progress.meanings.get(choice.value)
         if choice.says is not None:
-            written[choice.value] = choice.says.said(language)
+            written[choice.value] = choice.says.in_language(language)
         elif meaning is not None and choice.word is None:
             written[choice.value] = _written(asks, meaning, language)
     outcome = progress.given and progress.given.outcome

@@ -41,7 +41,7 @@ class Driven(Protocol):
     def slice_done(self) -> None:
         """A slice was executed."""
 
-    def stand_still(self, refusal: Refusal) -> None:
+    def slice_refused(self, refusal: Refusal) -> None:
         """A slice was refused, and the engine still runs."""
 
 
@@ -103,7 +103,7 @@ class Driver:
             except Refusal as refusal:
                 if lab.engine is None:
                     return
-                lab.stand_still(refusal)
+                lab.slice_refused(refusal)
             except Exception:
                 # beside the engine, such as a checkpoint that cannot be started: without slices no timer would be due
                 logger.exception("the engine of %s continues without what failed", lab.recording.folder.path)

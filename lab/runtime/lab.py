@@ -373,7 +373,7 @@ class Lab:
         has_clients = self._gateway is not None and self._gateway.client_count > 0
         return not self._has_page or has_clients or self.audience.has_own_page
 
-    def stand_still(self, refusal: Refusal) -> None:
+    def slice_refused(self, refusal: Refusal) -> None:
         """Time cannot advance: notifies all watchers once. A cluster without a page resumes by itself when it
         can, and catches up.
         """

@@ -56,21 +56,21 @@ class LabThread:
                 result = job()
             except BaseException as raised:
                 error = raised
-            told, self._reported = self._reported, []
+            reported, self._reported = self._reported, []
             try:
-                self._loop.call_soon_threadsafe(self._settle, told, done, result, error)
+                self._loop.call_soon_threadsafe(self._settle, reported, done, result, error)
             except RuntimeError:
                 # the loop is closed, so no caller waits
                 return
 
     def _settle(
         self,
-        told: list[tuple[Callable[..., None], tuple[Any, ...]]],
+        reported: list[tuple[Callable[..., None], tuple[Any, ...]]],
         done: "asyncio.Future[Any]",
         result: Any,
         error: BaseException | None,
     ) -> None:
-        for callback, arguments in told:
+        for callback, arguments in reported:
             self._loop.call_soon(callback, *arguments)
         if done.cancelled():
             return

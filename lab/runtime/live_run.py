@@ -227,7 +227,7 @@ class LiveRun:
         run = self.run
         return self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
 
-    def stand_aside(self) -> "Future[int] | None":
+    def save_for_handout(self) -> "Future[int] | None":
         """The same for an instant that is set aside: None, too, if it is saved already. If an earlier instant is being
         saved, its result.
         """

@@ -139,7 +139,7 @@ def _measure(one: Difference, left: Rows, right: Rows, words: Words) -> dict[str
     }  # fmt: skip
     return {
         "measure": one.measure, "title": name, "unit": unit,
-        "said": _said(one, name, said_unit, words, is_known=_is_known([one], left, right)),
+        "said": _sentence(one, name, said_unit, words, is_known=_is_known([one], left, right)),
         "figure": {"data": data, "layout": layout},
         "table": {"columns": ("side", "run", "branch", "seed", one.measure.replace("_us", "_ms")), "rows": rows},
     }  # fmt: skip
@@ -172,7 +172,7 @@ def _dots(side: str, place: int, rows: Rows, measure: str, words: Words) -> list
     return [runs, middle]
 
 
-def _said(one: Difference, name: str, unit: str, words: Words, *, is_known: bool) -> str:
+def _sentence(one: Difference, name: str, unit: str, words: Words, *, is_known: bool) -> str:
     values: dict[str, Any] = {
         "measure": name, "a": _with_unit(one.left, unit), "b": _with_unit(one.right, unit),
         "difference": _signed(one.difference), "low": _signed(one.low), "high": _signed(one.high), "pairs": one.pairs,

@@ -19,11 +19,11 @@ def key_of(cell: Cell, engine: str) -> str:
 
     Line numbers in the file are not part of it.
     """
-    told = (
+    parts = (
         engine, cell.seed, cell.era, cell.brokers, sorted(cell.settings.items()), [line.text for line in cell.lines],
         cell.measured_from, cell.max_events, cell.max_simulated_s,
     )  # fmt: skip
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:24]
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]
 
 
 def run_cell(cell: Cell, engine: str) -> Result:

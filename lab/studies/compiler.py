@@ -240,13 +240,13 @@ class _Compiler:
         limits = self._said.get("limits", {})
         return Cell(
             point=point.number, seed=seed, era=place[ERA_AXIS], brokers=self._said.get("brokers", 3),
-            settings={name: _filled(_said(value), place) for name, value in self._said.get("settings", {}).items()},
+            settings={name: _filled(_as_text(value), place) for name, value in self._said.get("settings", {}).items()},
             lines=tuple(typed), measured_from=measured_from, max_events=limits.get("events", MAX_EVENTS),
             max_simulated_s=limits.get("seconds", MAX_SIMULATED_S),
         )  # fmt: skip
 
 
-def _said(value: str | int) -> str:
+def _as_text(value: str | int) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

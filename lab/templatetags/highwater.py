@@ -220,20 +220,20 @@ def challenge_address(slug: str) -> str:
 
 
 @register.filter
-def said(text: Bilingual, language: str) -> str:
+def in_language(text: Bilingual, language: str) -> str:
     """A text of the course in the visitor's language."""
     return text.zh if language == "zh-CN" else text.en
 
 
 @register.filter
-def said_other(text: Bilingual, language: str) -> str:
+def in_other_language(text: Bilingual, language: str) -> str:
     """The same in the other language, for the grey second line of titles."""
     return text.en if language == "zh-CN" else text.zh
 
 
 @register.filter
 def other_language(language: str) -> str:
-    """The language of `said_other`."""
+    """The language of `in_other_language`."""
     return "en" if language == "zh-CN" else "zh-CN"
 
 

@@ -15,7 +15,7 @@ const sample = (type) => {
   return shape === "tuple" ? inner.map(sample) : sample(inner[0]);
 };
 
-test("every kind goes there and back", () => {
+test("every kind is encoded and decoded without loss", () => {
   for (const [kind, { fields }] of Object.entries(KINDS)) {
     const wire = [3, 1000, "b1", 2, [kind, ...fields.map(([, type]) => sample(type))], [["/a/b", 1]]];
     assert.equal(fault(wire), null, kind);
@@ -29,7 +29,7 @@ test("every recorded event fits the vocabulary", () => {
   for (const wire of events) assert.equal(fault(wire), null);
 });
 
-test("fields keep their names even where an envelope has the same", () => {
+test("fields keep their names even if an envelope has the same ones", () => {
   const event = decode([1, 0, "b1", 0, ["RpcSent", "r1", "Fetch", "request", "b2", "b1", 5, 1, "Fetch @3", [["offset", 3]]], []]);
   assert.equal(event.kind, "RpcSent");
   assert.equal(event.data.kind, "request");
@@ -37,7 +37,7 @@ test("fields keep their names even where an envelope has the same", () => {
   assert.match(sentence(event, texts.zh), /b2 向 b1/);
 });
 
-test("sentences write acks and leader epochs as people do", () => {
+test("sentences show acks and leader epochs in their usual form", () => {
   /** @param {unknown[]} event */
   const said = (event) => sentence(decode([1, 0, "b1", 0, event, []]), texts.en);
   const asked = ["ZooKeeperAsked", "b1", 2, [["exists", "/controller", "ok"], ["getData", "/a", "NoNode"]]];
@@ -48,7 +48,7 @@ test("sentences write acks and leader epochs as people do", () => {
   assert.match(said(["LeaderEpochsChanged", "orders-0@b1", []]), /leader epochs — /);
 });
 
-test("what is wrong with an event is said", () => {
+test("an error names what is wrong with an event", () => {
   const good = [1, 0, "b1", 0, ["BrokerFrozen", "b1"], []];
   assert.equal(fault(good), null);
   assert.match(fault([1, 0, "b1", 0, ["Nonsense"], []]), /unknown kind Nonsense/);

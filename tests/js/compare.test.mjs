@@ -7,13 +7,13 @@ import { commonCommands, differences, otherInstant, rangesOf } from "../../stati
 
 const command = (at_us, line) => ({ seq: 0, at_us, line });
 
-test("common commands end with the first that is another one", () => {
+test("common commands end before the first different one", () => {
   const a = [command(10, "x"), command(20, "y"), command(30, "z")];
   assert.deepEqual(commonCommands(a, [command(11, "x"), command(25, "y"), command(40, "w"), command(50, "z")]).map(([one, other]) => [one.at_us, other.at_us]), [[10, 11], [20, 25]]);
   assert.deepEqual(commonCommands(a, []), []);
 });
 
-test("a common command is given at the same place of the playhead; after the last one time runs alike", () => {
+test("a common command is at the same place of the playhead; after the last one time advances equally", () => {
   const pairs = [[10, 20], [20, 60]];
   assert.deepEqual([0, 5, 10, 15, 20, 27].map((at) => otherInstant(pairs, at)), [0, 10, 20, 40, 60, 67]);
   assert.equal(otherInstant([], 42), 42);
@@ -33,14 +33,14 @@ const view = (leader, isr, replicas) => ({
   replicas: Object.fromEntries(Object.entries(replicas).map(([id, more]) => [`orders-0@${id}`, replica(more)])),
 });
 
-test("the same is the same, in whatever order the ISR stands", () => {
+test("the order of the ISR is no difference", () => {
   const a = view(1, [1, 2], { b1: { role: "leader" }, b2: {} });
   const b = view(1, [2, 1], { b1: { role: "leader" }, b2: {} });
   const found = differences(a, b, { "orders-0@b1": { 0: "k:v" } }, { "orders-0@b1": { 0: "k:v" } });
   assert.deepEqual([found.list, found.partitions.size, found.fields.size, found.records.size], [[], 0, 0, 0]);
 });
 
-test("leader, ISR, ends, watermarks, and records that are others or are missing", () => {
+test("leader, ISR, log ends, high watermarks, and different or missing records are compared", () => {
   const a = view(1, [1, 2], { b1: { role: "leader", log_end_offset: 4, high_watermark: 3 }, b2: {} });
   const b = view(2, [2], { b1: { log_end_offset: 2, high_watermark: 2 }, b2: { role: "leader" } });
   const found = differences(a, b, { "orders-0@b1": { 0: "m0", 1: "m1", 2: "m2" } }, { "orders-0@b1": { 0: "m0", 1: "other" } });
@@ -53,7 +53,7 @@ test("leader, ISR, ends, watermarks, and records that are others or are missing"
   assert.deepEqual(found.list.filter(({ node }) => node === "").map(({ field, a: one, b: other }) => [field, one, other]), [["leader", "b1", "b2"], ["isr", "{1,2}", "{2}"]]);
 });
 
-test("what only one side has differs in all that it says; unknown records are compared by their number", () => {
+test("a replica of one side only differs in all fields; unknown records are compared by their number", () => {
   const a = view(1, [1], { b1: { role: "leader", log_end_offset: 9 } });
   const empty = { ...cluster, partitions: {}, replicas: {} };
   const found = differences(a, empty, null, null);
@@ -80,7 +80,7 @@ test("nodes, links, groups and the controller come before the partitions, Kafka'
   assert.deepEqual([...new Set(places)], ["orders-0", "__consumer_offsets-0"]);
 });
 
-test("ranges", () => {
+test("consecutive offsets are written as ranges", () => {
   assert.deepEqual(rangesOf([1, 2, 3, 7, 9, 10]), [[1, 3], [7, 7], [9, 10]]);
   assert.deepEqual(rangesOf([]), []);
 });

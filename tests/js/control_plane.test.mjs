@@ -15,7 +15,7 @@ import { withController } from "../../static/lab/core/view/placeholders.js";
 
 const texts = ["en", "zh-CN"].map((name) => JSON.parse(readFileSync(new URL(`../../static/lab/i18n/${name}.json`, import.meta.url), "utf-8")));
 
-test("data in lines: JSON by its fields, short lists on one line, anything else as it is", () => {
+test("data is shown in lines: JSON by its fields, short lists on one line, everything else unchanged", () => {
   assert.deepEqual(dataLines('{"leader":1,"isr":[1,2]}'), ["{", '  "leader": 1,', '  "isr": [1, 2]', "}"]);
   assert.deepEqual(dataLines("12"), ["12"]);
   assert.deepEqual(dataLines("{rubbish"), ["{rubbish"]);
@@ -24,7 +24,7 @@ test("data in lines: JSON by its fields, short lists on one line, anything else 
   assert.equal(JSON.stringify(JSON.parse(nested.join(""))), '{"partitions":[{"topic":"t","partition":0}],"map":{}}');
 });
 
-test("what changed: lines that went and lines that came; a comma at the end is no change", () => {
+test("removed and added lines are listed; a comma at the end is no change", () => {
   const before = dataLines('{"leader":1,"isr":[1,2,3]}');
   const after = dataLines('{"leader":1,"isr":[1,3],"x":null}');
   assert.deepEqual(diffLines(before, after), [
@@ -35,7 +35,7 @@ test("what changed: lines that went and lines that came; a comma at the end is n
   assert.deepEqual(diffLines([], ["a"]), [{ mark: "+", text: "a" }]);
 });
 
-test("names, numbers and purposes of znodes", () => {
+test("znodes have names, numbers and purposes", () => {
   assert.deepEqual(nameParts("/isr_change_notification/isr_change_0000000012"), ["isr_change_", "0000000012"]);
   assert.deepEqual(nameParts("/brokers/ids/1"), ["1", ""]);
   assert.deepEqual(nameParts("/"), ["/", ""]);
@@ -50,7 +50,7 @@ test("names, numbers and purposes of znodes", () => {
 const rpc = (more) => ({ api: "Fetch", kind: "request", source: "b2", destination: "b1", sent_us: 0, due_us: 100, fields: [], held: "", ...more });
 const watch = (path, more) => rpc({ api: "WatchEvent", kind: "watch", source: "zk", fields: [["kind", "children"], ["path", path]], ...more });
 
-test("what waits for the controller: watches, answers and requests, what is stuck first; changed configurations are not its own", () => {
+test("pending watches, responses and requests of the controller are listed, stuck ones first; changed configurations are not among them", () => {
   const view = {
     controller: { broker: 1 },
     rpcs: {
@@ -69,7 +69,7 @@ test("what waits for the controller: watches, answers and requests, what is stuc
 
 const CHART = { states: ["None", "New", "On", "Off"], previous: { None: ["Off"], New: ["None"], On: ["New", "On", "Off"], Off: ["New", "On"] } };
 
-test("a state chart: columns by the way from the first state, no two states overlap, an arrow for each entry of the table", () => {
+test("a state chart has columns by distance from the first state, no overlaps, and an arrow for each entry of the table", () => {
   assert.deepEqual(columnsOf(CHART), [["None"], ["New"], ["On", "Off"]]);
   const { width, height, states, transitions } = layoutChart(CHART);
   for (const [i, a] of states.entries()) {
@@ -80,7 +80,7 @@ test("a state chart: columns by the way from the first state, no two states over
   assert.ok(transitions.every(({ d, head }) => !`${d} ${head}`.includes("NaN")));
 });
 
-test("alarms: the unexplained first, losses counted, and where all could still have gone well", () => {
+test("alarms are listed with the unexplained ones first, the count of losses, and the last instant before the failure", () => {
   const view = {
     alarms: { 9: { explained_by: "" }, 4: { explained_by: "an unclean election" }, 12: { explained_by: "" } },
     losses: { 7: { count: 2 }, 8: { count: 3 } },
@@ -94,7 +94,7 @@ test("alarms: the unexplained first, losses counted, and where all could still h
   assert.deepEqual(settingsOf("a=1; era=0.10 (truncation HW)"), ["a=1", "era=0.10 (truncation HW)"]);
 });
 
-test("every invariant has its sentence and somebody who gives it, in both languages", () => {
+test("every invariant has a sentence and a guarantor in both languages", () => {
   for (const each of texts)
     for (const invariant of INVARIANTS) {
       assert.ok(`invariant.${invariant}` in each, invariant);
@@ -102,7 +102,7 @@ test("every invariant has its sentence and somebody who gives it, in both langua
     }
 });
 
-test("groups: who owns what, who had it before, how far behind, and how long a state may wait", () => {
+test("groups show owners, previous owners, lag, and the time left in a state", () => {
   const group = {
     group: "g", coordinator: "b1", partition: "__consumer_offsets-0", state: "Stable", since_us: 10, due_us: 0, generation_id: 2,
     protocol: "range", leader: "c1-x", why: "", offsets: { "t-0": 3 }, previous: { "t-0": "c2", "t-1": "c1" },
@@ -138,7 +138,7 @@ test("groups: who owns what, who had it before, how far behind, and how long a s
   assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
 });
 
-test("a producer: what waits by partitions, what is under way by requests, and the memory of all", () => {
+test("a producer shows waiting batches by partition, requests in flight, and its memory", () => {
   const batch = (partition, state, more = {}) => ({ partition, state, count: 1, size: 70, retries: 0, since_us: 0, due_us: 0, error: "", leader: "", request: 0, ...more });
   const producer = {
     sequences: { "t-2": [0, 4] },
@@ -157,7 +157,7 @@ test("a producer: what waits by partitions, what is under way by requests, and t
   assert.equal(waitedPart(producer.batches[10], 80, 30), null);
 });
 
-test("transactions: by id, how long one is open, and what its partitions hold back", () => {
+test("transactions are listed by id, with how long each is open and what its partitions withhold", () => {
   const one = { transactional_id: "b", coordinator: "b1", partition: "s-0", state: "Ongoing", timeout_ms: 1000, start_ms: 5500, partitions: ["t-0"] };
   const replica = { log_start_offset: 3, log_end_offset: 9, high_watermark: 8, first_unstable_offset: 6, markers: [[2, "ABORT", 7, 0, 1], [5, "ABORT", 7, 0, 4], [4, "COMMIT", 8, 0, -1]] };
   const view = {
@@ -173,7 +173,7 @@ test("transactions: by id, how long one is open, and what its partitions hold ba
 
 const STEP = "Cut it:\n```\nlink cut @controller zk\n```\nand then\n```\nlink restore @controller zk\n```";
 
-test("a line of a lesson names the broker that is the controller now, and restores the link that was cut", () => {
+test("a command of a lesson names the current controller, and restores the link that was cut", () => {
   const before = withController(STEP, { controller: { broker: 2 }, links: {} });
   assert.match(before, /link cut 2 zk/);
   const after = withController(STEP, { controller: { broker: 3 }, links: { "b1|b2": {}, "b2|zk": {} } });
@@ -181,6 +181,6 @@ test("a line of a lesson names the broker that is the controller now, and restor
   assert.match(after, /link restore 2 zk/);
 });
 
-test("while there is no controller the line stays as it is", () => {
+test("without a controller the command is unchanged", () => {
   assert.equal(withController(STEP, { controller: { broker: -1 }, links: {} }), STEP);
 });

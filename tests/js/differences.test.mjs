@@ -10,7 +10,7 @@ const znode = (data, version) => ({ data: JSON.stringify(data), previous: null, 
 const state = (more) => ({ controller_epoch: 1, leader: 1, version: 1, leader_epoch: 0, isr: [1, 2, 3], ...more });
 const data = (value) => value.data;
 
-test("a change of the JSON of a znode is told by the fields that differ", () => {
+test("a change of the JSON of a znode is described by the fields that differ", () => {
   const before = znode(state(), 0);
   const told = (more) => {
     const now = znode(state(more), 1);
@@ -22,7 +22,7 @@ test("a change of the JSON of a znode is told by the fields that differ", () => 
   assert.deepEqual(differing(before, { ...before, data: "gone" }, data, 100), [["", before.data, "gone"]]);
 });
 
-test("an object that is called the same before and after is told by the fields that differ", () => {
+test("an object with the same name before and after is described by the fields that differ", () => {
   const group = (more) => ({ state: "Stable", generation_id: 3, members: {}, ...more });
   const read = (value) => value.state ?? "new";
   const [before, now] = [group({}), group({ generation_id: 4 })];
@@ -32,7 +32,7 @@ test("an object that is called the same before and after is told by the fields t
   assert.deepEqual(differing({ from: 1 }, { to: 2 }, read, 26), [["from", 1, undefined], ["to", undefined, 2]]);
 });
 
-test("a belief that was confirmed is not told; one that has changed, come or gone is", () => {
+test("a confirmed belief is not listed; a changed, new or removed one is", () => {
   const pointer = "/replicas/orders-0@b1/remotes/b2";
   const belief = (log_end_offset, last_caught_up_us) => ({ log_end_offset, last_caught_up_us });
   assert.ok(!isMeaningful(pointer, belief(5, 100), belief(5, 200)));
@@ -42,12 +42,12 @@ test("a belief that was confirmed is not told; one that has changed, come or gon
   assert.ok(isMeaningful("/replicas/orders-0@b1/remotes", {}, { b2: belief(0, 0) }));
 });
 
-test("what was written again as it was is not told", () => {
+test("a value that was written again unchanged is not listed", () => {
   assert.ok(!isMeaningful("/replicas/orders-0@b1/isr", [1, 2], [1, 2]));
   assert.ok(!isMeaningful("/nodes/b1", { state: "up" }, { state: "up" }));
 });
 
-test("long texts without fields are told from a little before they part", () => {
+test("long texts without fields are shown from a little before their first difference", () => {
   const [long, other] = [`${"a".repeat(60)}b`, `${"a".repeat(60)}c`];
   assert.deepEqual(differing(long, other, String, 26), [["", `…${"a".repeat(20)}b`, `…${"a".repeat(20)}c`]]);
   assert.deepEqual(differing("up", "down", String, 26), [["", "up", "down"]]);

@@ -8,7 +8,7 @@ const parts = [
   { kind: "torn", position: 112, size: 5, fields: [{ name: "torn", position: 112, length: 5 }] },
 ];
 
-test("each byte of a page finds its field, and no other byte does", () => {
+test("each byte of a page has its field, and no other byte has one", () => {
   const fields = fieldsOf(parts);
   assert.deepEqual(fields.map(({ part }) => part), [0, 0, 1]);
   for (let at = 90; at < 130; at++) {
@@ -18,12 +18,12 @@ test("each byte of a page finds its field, and no other byte does", () => {
   assert.equal(fieldAt([], 5), -1);
 });
 
-test("fields that mean the same have the same hue, others are plain", () => {
+test("fields with the same meaning have the same hue, others have none", () => {
   assert.equal(hueOf("baseOffset"), hueOf("offsetDelta"));
   assert.equal(hueOf("magic"), "plain");
 });
 
-test("a file's name comes apart into zeros, digits and the rest, and nothing is lost", () => {
+test("a file's name is split into zeros, digits and the rest", () => {
   const names = ["00000000000000000024.log", "00000000000000000000.index", "00000000000000001200.timeindex.deleted", "meta.properties", "leader-epoch-checkpoint"];
   for (const name of names) assert.equal(namePieces(name).join(""), name);
   assert.deepEqual(namePieces(names[0]).slice(1), ["24", ".log"]);
@@ -31,7 +31,7 @@ test("a file's name comes apart into zeros, digits and the rest, and nothing is 
   assert.deepEqual(namePieces(names[3]), ["", "", "meta.properties"]);
 });
 
-test("a power loss takes what was not fsynced, of each file", () => {
+test("a power loss removes the bytes of each file that were not fsynced", () => {
   const loss = lossOf([
     { name: "", files: [{ bytes: 58, flushed: 58 }] },
     { name: "orders-0", safe_offset: 36, log_end_offset: 44, files: [{ bytes: 1802, flushed: 1774 }, { bytes: 16, flushed: 8 }] },
@@ -47,7 +47,7 @@ const search = { file: "index", entries: 15, warm_from: 0, in_warm: true, slot: 
   probes: [probe(0, 14, 7, -1, 7, 14), probe(7, 14, 11, 1, 7, 10), probe(7, 10, 9, -1, 9, 10), probe(9, 10, 10, -1, 10, 10)] };
 const batch = (base_offset, is_it) => ({ position: base_offset, size: 400, base_offset, last_offset: base_offset + 19, max_timestamp: 1, is_it });
 
-test("a lookup is shown as segment, each look at the index, each batch, and the end", () => {
+test("a lookup is shown as its segment, each probe of the index, each batch, and the result", () => {
   const found = { offset: 2490, timestamp: -1, segments: [0, 3600], floor: 0, time_search: null, search, scanned: [batch(2464, false), batch(2488, true)],
     found: 2490, found_timestamp: 1, skipped: 2, cut_short: false };
   const frames = framesOf(found);
@@ -56,7 +56,7 @@ test("a lookup is shown as segment, each look at the index, each batch, and the 
   assert.equal(framesOf({ ...found, time_search: search }).filter(({ step }) => step === "time").length, 5);
 });
 
-test("what is possible narrows with each look, down to the slot that is found", () => {
+test("each probe narrows the range, down to the slot that is found", () => {
   const ranges = [0, 1, 2, 3, 4].map((at) => rangeAt(search, at));
   for (let at = 1; at < ranges.length; at++) {
     assert.ok(ranges[at][0] >= ranges[at - 1][0] && ranges[at][1] <= ranges[at - 1][1]);
@@ -65,7 +65,7 @@ test("what is possible narrows with each look, down to the slot that is found", 
   assert.deepEqual(ranges.at(-1), [10, 10]);
 });
 
-test("of a large index those slots are drawn that were looked at, and those around the one found", () => {
+test("of a large index the probed slots and those around the result are drawn", () => {
   assert.equal(slotsShown(search, 48).length, 15);
   const large = { ...search, entries: 100_000, slot: 70_000, probes: [probe(0, 99_999, 50_000, -1, 50_000, 99_999)] };
   const shown = slotsShown(large, 48);

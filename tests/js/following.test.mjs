@@ -28,7 +28,7 @@ function dice(seed) {
   return (n) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % n;
 }
 
-test("what a presenter has in sight is in sight at every width, wherever they look", () => {
+test("what a presenter sees is visible at every width", () => {
   const roll = dice(7);
   for (let round = 0; round < 400; round++) {
     const view = viewOf([roll(300), roll(30), roll(3000)].slice(0, 1 + roll(3)));
@@ -44,7 +44,7 @@ test("what a presenter has in sight is in sight at every width, wherever they lo
   }
 });
 
-test("where not all of it fits, the selected partition wins and the others show their ends", () => {
+test("if not everything fits, the selected partition is shown, and the others show their ends", () => {
   const view = viewOf([400, 400]);
   const fit = { "orders-0": [0, 299], "orders-1": [100, 111] };
   const { partitions, slots, pitch } = layout(view, WIDTHS[390], { fit, most: "orders-1" });
@@ -53,7 +53,7 @@ test("where not all of it fits, the selected partition wins and the others show 
   assert.equal(partitions[0].first + slots - 1, 299);
 });
 
-test("ranges and windows pass through an address; what is damaged is left out", () => {
+test("ranges and windows are stored in an address; invalid ones are left out", () => {
   const ranges = { "my.topic-2-10": [0, 21], "orders-0": [24, 45] };
   assert.deepEqual(rangesOf(rangesText(ranges)), ranges);
   assert.deepEqual(windowOf(windowText([36_400_000, 36_420_000.4])), [36_400_000, 36_420_000]);
@@ -62,14 +62,14 @@ test("ranges and windows pass through an address; what is damaged is left out", 
   for (const bad of [null, "", "1", "5-2", "a-b", "-3-4"]) assert.equal(windowOf(bad), null, bad);
 });
 
-test("a view that differs in time alone brings nothing new into sight", () => {
+test("a view that differs only in time shows nothing new", () => {
   const view = { ranges: { "orders-0": [0, 21] }, window: [0, 9], partition: "orders-0", seq: 1 };
   assert.ok(sameSight(view, { ...view, seq: 2 }));
   assert.ok(!sameSight(view, { ...view, window: [1, 9] }));
   assert.ok(!sameSight(null, view));
 });
 
-test("of 30 interactions the 12 that detach do, the 18 others do not", () => {
+test("12 of 30 interactions detach a follower", () => {
   assert.equal(DETACHING.length, 12);
   assert.equal(HARMLESS.length, 18);
   assert.equal(new Set([...DETACHING, ...HARMLESS]).size, 30);
@@ -77,7 +77,7 @@ test("of 30 interactions the 12 that detach do, the 18 others do not", () => {
   assert.deepEqual(HARMLESS.map(detaches), HARMLESS.map(() => false));
 });
 
-test("without anybody to follow, everything may be done; else who answers decides", () => {
+test("without a handler everything is allowed; with one, it decides", () => {
   assert.ok([...DETACHING, ...HARMLESS].every((one) => steer(one)));
   const left = [];
   onSteer((one) => {
@@ -96,14 +96,14 @@ const { common, frameOfInstant, instantAt, partsOf, placeIn } = await import("..
 const FRAME = { x: 100, y: 50, w: 400, h: 200 };
 const framed = (x, y) => ({ box: { x, y, w: 20, h: 20 }, frame: FRAME });
 
-test("a spot in sight is at the same part of its thing, wherever the thing is", () => {
+test("a visible pointer is at the same part of its element, wherever the element is", () => {
   const { u, v } = partsOf({ x: 10, y: 10, w: 40, h: 20 }, 30, 15);
   assert.deepEqual({ u, v }, { u: 0.5, v: 0.25 });
   assert.deepEqual(placeIn(framed(200, 100), u, v), { x: 210, y: 105, out: "" });
   assert.deepEqual(partsOf({ x: 0, y: 0, w: 10, h: 0 }, 99, 5), { u: 1, v: 0.5 });
 });
 
-test("of a thing out of sight the place is at the edge, with the way to it", () => {
+test("a pointer at an invisible element is drawn at the edge, with the direction to it", () => {
   for (const [x, y, out] of [[0, 100, "left"], [900, 100, "right"], [200, 0, "up"], [200, 900, "down"], [-50, -50, "left"]]) {
     const place = placeIn(framed(x, y), 0.5, 0.5);
     assert.equal(place.out, out);
@@ -113,7 +113,7 @@ test("of a thing out of sight the place is at the edge, with the way to it", () 
   assert.equal(common(FRAME, { x: 600, y: 0, w: 10, h: 10 }).w, 0);
 });
 
-test("an instant on a lane is found again on a page of another width", () => {
+test("an instant on a lane is found on a page of another width", () => {
   const plan = (width, left, lane_h) => ({ width, window: { from_us: 1_000_000, span_us: 20_000 },
     lanes: ["p1", "b1", "b2"].map((id, i) => ({ id, y: 30 + i * lane_h })),
     canvas: { getBoundingClientRect: () => ({ left, top: 600, width, height: 160 }) } });

@@ -23,7 +23,7 @@ function stage(drawings) {
   return { frames, player, frame, isAsked: () => asked !== null };
 }
 
-test("drawings that keep a pace take turns, the one that has waited longest first", () => {
+test("paced drawings take turns, the one that has waited longest first", () => {
   const [slow, slower, always] = [{ name: "slow", pace_ms: 60 }, { name: "slower", pace_ms: 100 }, { name: "always" }];
   const all = [slow, slower, always];
   const { frames, frame } = stage(all);
@@ -43,7 +43,7 @@ test("drawings that keep a pace take turns, the one that has waited longest firs
   assert.ok(counts.slower >= 8 && counts.slower <= 10, `slower: ${counts.slower} times in a second`);
 });
 
-test("on a slow machine none of them starves", () => {
+test("on a slow machine each of them is drawn", () => {
   const all = [{ name: "a", pace_ms: 60 }, { name: "b", pace_ms: 60 }];
   const { frames, frame } = stage(all);
   const seen = [];
@@ -56,7 +56,7 @@ test("on a slow machine none of them starves", () => {
   assert.equal(seen.filter((name) => name === "b").length, 3);
 });
 
-test("without a pace it is drawn at once, and what is left dirty by a pace asks for no frame of its own", () => {
+test("a drawing without a pace is drawn at once, and a deferred one requests no frame", () => {
   const one = { name: "one", pace_ms: 500, dirty: true };
   const { frames, player, frame, isAsked } = stage([one]);
   assert.deepEqual(frame(1000), ["one"]);

@@ -9,7 +9,7 @@ const chunks = () => segments.map(({ first_seq, state, at_us, ev }) => ({ first_
 /** Sequence numbers after which time moves on: only there an instant has one state. */
 const instants = events.filter((event, i) => events[i + 1]?.[1] > event[1]).map(([seq, at_us]) => ({ seq, at_us }));
 
-test("at any instant the messages under way are those of the view", () => {
+test("at any instant the messages in flight are those of the view", () => {
   const history = new History(chunks);
   let seen = 0;
   for (let i = 0; i < instants.length; i += 7) {
@@ -23,7 +23,7 @@ test("at any instant the messages under way are those of the view", () => {
   assert.ok(seen > 20, "nothing was ever under way");
 });
 
-test("at any instant the requests that wait are those of the view", () => {
+test("at any instant the waiting requests are those of the view", () => {
   const history = new History(chunks);
   let seen = 0;
   for (let i = 0; i < instants.length; i += 7) {
@@ -35,7 +35,7 @@ test("at any instant the requests that wait are those of the view", () => {
   assert.ok(seen > 20, "nothing ever waited");
 });
 
-test("a window of live events that forgets its oldest still tells what it has", () => {
+test("a window of live events that drops its oldest ones still has the others", () => {
   const live = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: events.slice(0, 600), inverses: [], full: false };
   const history = new History(() => [live]);
   history.messages(0, Infinity);
@@ -49,7 +49,7 @@ test("a window of live events that forgets its oldest still tells what it has", 
   for (const id of sent) assert.ok(told.has(id), id);
 });
 
-test("what a window of live events has forgotten before anybody looked is left out", () => {
+test("events that the window dropped before the first read are left out", () => {
   const live = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: events.slice(0, 100), inverses: [], full: false };
   const history = new History(() => [live]);
   history.messages(0, Infinity);
@@ -61,7 +61,7 @@ test("what a window of live events has forgotten before anybody looked is left o
   assert.deepEqual(told.map(({ id }) => id).sort(), sent.sort());
 });
 
-test("deeds carry what their marks say", () => {
+test("actions have the values of their marks", () => {
   const history = new History(chunks);
   const deeds = history.deeds(0, Infinity);
   assert.ok(deeds.some(({ kind, values }) => kind === "BatchAppended" && values.partition === "orders-0"));
@@ -69,7 +69,7 @@ test("deeds carry what their marks say", () => {
   assert.deepEqual(deeds.map(({ seq }) => seq), deeds.map(({ seq }) => seq).sort((a, b) => a - b));
 });
 
-test("where events are not here it says so, and nothing goes on through the gap", () => {
+test("missing events are reported, and nothing continues through the gap", () => {
   const holed = [chunks()[0], ...chunks().slice(2)];
   const history = new History(() => holed);
   const [from, to] = [holed[0].events.at(-1)[1], holed[1].base.at_us];
@@ -80,7 +80,7 @@ test("where events are not here it says so, and nothing goes on through the gap"
   assert.deepEqual(through, []);
 });
 
-test("what has not ended is told however long ago it began", () => {
+test("messages that have not ended are listed, however long ago they began", () => {
   const chunk = { first_seq: 1, base: null, inverses: [], events: [
     [1, 0, "b1", 0, ["RequestParked", "b1", "r1", "JoinGroup", "m1", [], "members", 90_000_000], []],
     [2, 0, "m1", 0, ["RpcSent", "r2", "Fetch", "request", "m1", "b1", 1_000, 2, "Fetch", []], []],
@@ -92,7 +92,7 @@ test("what has not ended is told however long ago it began", () => {
   assert.deepEqual(history.messages(10_000_000, 20_000_000).map(({ id }) => id), ["r2"]);
 });
 
-test("requests to ZooKeeper are messages when they are wanted, and take no time", () => {
+test("requests to ZooKeeper are messages on request, and take no time", () => {
   const asked = [1, 700, "b1", 0, ["ZooKeeperAsked", "b1", 3, [["exists", "/controller", "ok"], ["getData", "/controller", "NoNode"]]]];
   const chunk = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: [asked], inverses: [], full: true };
   const history = new History(() => [chunk]);

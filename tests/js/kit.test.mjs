@@ -8,7 +8,7 @@ import { isListOfStrings, keep, kept } from "../../static/lab/ui/kit/kept.js";
 
 const VALUES = ["first", "second", "third", "last"];
 
-test("arrow keys walk the choices around both ends", () => {
+test("arrow keys move through the choices and wrap at both ends", () => {
   assert.equal(nextChoice(VALUES, "first", "ArrowDown"), "second");
   assert.equal(nextChoice(VALUES, "last", "ArrowRight"), "first");
   assert.equal(nextChoice(VALUES, "second", "ArrowUp"), "first");
@@ -16,7 +16,7 @@ test("arrow keys walk the choices around both ends", () => {
   assert.equal(nextChoice(VALUES, "first", "Enter"), undefined);
 });
 
-test("with nothing chosen, the arrow keys begin at the first and the last choice", () => {
+test("without a choice, the arrow keys begin at the first and the last one", () => {
   assert.equal(nextChoice(VALUES, "", "ArrowDown"), "first");
   assert.equal(nextChoice(VALUES, "", "ArrowUp"), "last");
 });
@@ -29,13 +29,13 @@ const storage = (values) => ({
   },
 });
 
-test("a value that is kept is read back", () => {
+test("a stored value is read back", () => {
   globalThis.localStorage = storage({});
   keep("names", ["a", "b"]);
   assert.deepEqual(kept("names", isListOfStrings, []), ["a", "b"]);
 });
 
-test("a value that is damaged, of another form or missing counts as none", () => {
+test("a value that is invalid, of another type or missing is ignored", () => {
   for (const text of ["[", '{"0": "a"}', "[1]", "null", ""]) {
     globalThis.localStorage = storage({ names: text });
     assert.deepEqual(kept("names", isListOfStrings, ["usual"]), ["usual"], text);
@@ -44,7 +44,7 @@ test("a value that is damaged, of another form or missing counts as none", () =>
   assert.deepEqual(kept("names", isListOfStrings, []), []);
 });
 
-test("a browser without storage is no failure", () => {
+test("a browser without storage causes no error", () => {
   const refuse = () => {
     throw new Error("denied");
   };
@@ -53,7 +53,7 @@ test("a browser without storage is no failure", () => {
   assert.deepEqual(kept("names", isListOfStrings, []), []);
 });
 
-test("work that is asked for while it runs is done once more", async () => {
+test("work that is requested while it runs is done once more", async () => {
   const ends = [];
   const run = coalesced(() => new Promise((resolve) => ends.push(resolve)), () => 0);
   const first = run();

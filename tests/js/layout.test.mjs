@@ -36,7 +36,7 @@ for (let brokers = 1; brokers <= 7; brokers++)
       }
   });
 
-test("every pair of nodes that talk has one link", () => {
+test("every pair of communicating nodes has one link", () => {
   const { links } = layoutTopology(cluster(3, 1, 1), 784, 208);
   const count = (kind) => links.filter((link) => link.kind === kind).length;
   assert.deepEqual([count("broker"), count("zk"), count("client"), count("shell")], [3, 3, 6, 3]);
@@ -74,7 +74,7 @@ test("a message's place is a function of when it was sent and when it is due", (
 const camera = () => ({ first: {}, open: null, small: false });
 const replica = (more) => ({ log_start_offset: 0, log_end_offset: 5, high_watermark: 3, epochs: [[0, 0]], cut: null, remotes: {}, ...more });
 
-test("the state of a cell follows from log start, high watermark, log end and what was cut", () => {
+test("the state of a cell is derived from log start, high watermark, log end and truncation", () => {
   const one = { replica: replica({ log_start_offset: 1, cut: { from: 8, to: 5, at_us: 1000, why: "" } }), end: 5 };
   assert.deepEqual([0, 1, 2, 3, 4, 5, 7, 8].map((offset) => cellState(one, offset, 2000)),
     ["deleted", "committed", "committed", "open", "open", "truncated", "truncated", "free"]);
@@ -82,7 +82,7 @@ test("the state of a cell follows from log start, high watermark, log end and wh
   assert.equal(cellState({ replica: undefined, end: 0 }, 0, 0), "free");
 });
 
-test("of a broker that is down the strips show what its files hold: all after a kill, what was fsynced after a power loss", () => {
+test("strips of a broker that is down show the contents of its files: all after a kill, what was fsynced after a power loss", () => {
   const lane = (state, tail, flushed) => {
     const view = { nodes: { b1: { kind: "broker", broker_id: 1, state } },
       partitions: { "t-0": { topic: "t", partition: 0, replicas: [1], leader: 1, isr: [1] } },
@@ -100,7 +100,7 @@ test("of a broker that is down the strips show what its files hold: all after a 
   assert.deepEqual(shown(lane("down", {}, 0)), ["truncated", "truncated", "truncated", "truncated", "free"]);
 });
 
-test("the sentence of the strips says how far behind a follower is that lost its records with the power", () => {
+test("the text of the strips contains the lag of a follower that lost records in a power loss", () => {
   const node = (broker_id, state) => ({ kind: "broker", broker_id, state });
   const one = (id, more) => replica({ node: `b${id}`, partition: "t-0", tail: {}, flushed: 0, ...more });
   const said = (leader, follower) => summary({
@@ -130,7 +130,7 @@ test("the leader's lane is on top and all lanes of a partition share the axis", 
   assert.equal(layout.height, y);
 });
 
-test("places and offsets are each other's inverse, and a boundary out of sight has none", () => {
+test("positions and offsets are inverse, and an invisible boundary has no position", () => {
   const layout = layoutStrips(viewAt(END), 0, { width: 784, topic: "orders", camera: camera() });
   const [place] = layout.partitions;
   assert.equal(layout.slots, 22);
@@ -150,7 +150,7 @@ function longLog(end, start = 0) {
   };
 }
 
-test("the axis follows the end, unless somebody looks elsewhere", () => {
+test("the axis follows the log end, unless the user has scrolled away", () => {
   const at = (chosen, end = 100) => layoutStrips(longLog(end), 0, { width: 784, topic: "t", camera: chosen }).partitions[0];
   for (let end = 30; end < 200; end++) {
     const { first, following } = at(camera(), end);
@@ -172,7 +172,7 @@ test("long logs get an overview, small cells show more", () => {
   assert.ok(of(100, { ...camera(), small: true }).slots > 2 * of(100, camera()).slots);
 });
 
-test("many partitions are closed but one", () => {
+test("of many partitions only one is expanded", () => {
   const view = { nodes: {}, replicas: {}, partitions: {} };
   for (let i = 0; i < 12; i++) view.partitions[`t-${i}`] = { topic: "t", partition: i, replicas: [1], leader: -1, isr: [], leader_epoch: 0 };
   const of = (open) => layoutStrips(view, 0, { width: 784, topic: "t", camera: { ...camera(), open } }).partitions;
@@ -180,7 +180,7 @@ test("many partitions are closed but one", () => {
   assert.deepEqual(of(null).map(({ id }) => id).slice(0, 3), ["t-0", "t-1", "t-2"], "2 comes before 10");
 });
 
-test("on a phone labels and columns make room for cells", () => {
+test("on a phone labels and columns are narrower", () => {
   const layout = layoutStrips(viewAt(END), 0, { width: 390, topic: "orders", camera: camera() });
   assert.ok(layout.slots >= 10);
   assert.equal(layout.columns.bar, null);
@@ -188,12 +188,12 @@ test("on a phone labels and columns make room for cells", () => {
 
 // --- space-time --------------------------------------------------------------------------------------------------
 
-test("the window's length follows the speed, in round figures", () => {
+test("the window's length depends on the speed, in round numbers", () => {
   for (const rate of [0.001, 0.0025, 0.05, 1, 20, 100]) assert.match(String(spanOf(rate)), /^[125]0*$/);
   assert.equal(spanOf(0.0025), 20_000);
 });
 
-test("paused the window stays while the playhead is inside; running it scrolls", () => {
+test("the window does not move while paused with the playhead inside, and scrolls while running", () => {
   const first = windowFor(null, 1_000_000, 20_000, false);
   assert.equal(windowFor(first, 1_004_000, 20_000, false), first);
   const moved = windowFor(first, 1_007_000, 20_000, false);
@@ -203,7 +203,7 @@ test("paused the window stays while the playhead is inside; running it scrolls",
   assert.notEqual(windowFor(first, 500_000, 20_000, false), first, "a jump back takes the window along");
 });
 
-test("lanes stand in their order within the height", () => {
+test("lanes are in order and fit into the height", () => {
   const lanes = layoutLanes(cluster(3, 2, 1), 160);
   assert.deepEqual(lanes.map(({ id }) => id), ["p1", "p2", "b1", "b2", "b3", "zk", "shell", "c1"]);
   assert.ok(lanes.at(-1).y < 160);
@@ -211,7 +211,7 @@ test("lanes stand in their order within the height", () => {
 
 // --- the whole run -----------------------------------------------------------------------------------------------
 
-test("bars cover the run, and the busiest is the highest", () => {
+test("bars cover the run, and the one with the most events is the highest", () => {
   const map = densityScale(index.last_at_us, 1000);
   const bars = densityBars(index.density, map, 1000);
   const young = densityBars({ bucket_us: 250_000, counts: [40] }, densityScale(100_000, 1000), 1000, 100_000);
@@ -222,7 +222,7 @@ test("bars cover the run, and the busiest is the highest", () => {
   assert.ok(map.x(index.last_at_us) < 1000, "some future is left");
 });
 
-test("labels of marks do not cover each other; what is worse keeps its label", () => {
+test("labels of marks do not overlap; the more severe mark has the label", () => {
   const marks = [
     { seq: 1, at_us: 500_000, kind: "IsrShrunk", values: {} },
     { seq: 2, at_us: 500_001, kind: "InvariantViolated", values: {} },

@@ -19,13 +19,13 @@ test("live events give the marks and the density that the recording has, in both
   assert.equal(live.last_seq, index.last_seq);
 });
 
-test("a mark says how a broker went down, in one language", () => {
+test("a mark names how a broker went down, in one language", () => {
   const mark = { seq: 1, at_us: 0, kind: "BrokerStopped", values: { broker: "b1", how: "power loss" } };
   assert.equal(markWords(mark, texts.en), "b1 stopped: power loss");
   assert.equal(markWords(mark, texts.zh), "b1 停止：断电");
 });
 
-test("what somebody marked has their name, and comes right after alarms", () => {
+test("a mark by a person has their name, and follows alarms", () => {
   const [alarm, own, stop] = ["InvariantViolated", "Bookmark", "BrokerStopped"].map((kind) => ({ seq: 1, at_us: 0, kind, values: { name: "here" } }));
   assert.equal(markWords(own, texts.zh), "here");
   assert.ok(rankOf(alarm) < rankOf(own) && rankOf(own) < rankOf(stop));

@@ -12,13 +12,13 @@ const greetings = { "greeting.day": "a day", "greeting.hello": "hello {name}, fo
 const en = new Texts(greetings, "en");
 const zh = new Texts({ "greeting.day": "一天", "greeting.hello": "{name}，你好（{why}）", "greeting.n": "{n} 天" }, "zh-CN");
 
-test("a code is read with its values", () => {
+test("a code is parsed with its values", () => {
   assert.deepEqual(parse("greeting.day"), { id: "greeting.day", values: {} });
   assert.deepEqual(parse("greeting.hello?name=a%20%26%20%28b%29&why=(greeting.n?n=1)"),
     { id: "greeting.hello", values: { name: "a & (b)", why: { id: "greeting.n", values: { n: "1" } } } });
 });
 
-test("what is no code is shown as it is", () => {
+test("a text that is no code is shown unchanged", () => {
   const prose = ["", "kill", "the batch claims 90 bytes, 12 are left", "MESSAGE_TOO_LARGE", "greeting.day?", "greeting.hello?name=a b",
     "greeting.hello?name=(greeting.day", "greeting.hello?name=(a day)", "greeting.hello?name=%FF", "greeting.day: and more"];
   for (const said of prose) {
@@ -27,7 +27,7 @@ test("what is no code is shown as it is", () => {
   }
 });
 
-test("a message and those in it are rendered in the language of the catalogue", () => {
+test("a message and nested messages are rendered in the language of the catalogue", () => {
   const code = "greeting.hello?name=c1&why=(greeting.day)";
   assert.equal(en.render(code), "hello c1, for a day");
   assert.equal(zh.render(code), "c1，你好（一天）");
@@ -36,16 +36,16 @@ test("a message and those in it are rendered in the language of the catalogue", 
   assert.equal(zh.render("greeting.n?n=1"), "1 天");
 });
 
-test("a message of another version is shown as it is", () => {
+test("a message of another version is shown unchanged", () => {
   assert.equal(en.render("greeting.evening?n=1"), "greeting.evening?n=1");
   assert.equal(en.render("greeting.hello?name=c1&why=(greeting.evening)"), "greeting.hello?name=c1&why=(greeting.evening)");
 });
 
-test("braces in a value are no places", () => {
+test("braces in a value are no placeholders", () => {
   assert.equal(en.render("greeting.hello?name=%7Bwhy%7D&why=fun"), "hello {why}, for fun");
 });
 
-test("a text that is missing is a defect", () => {
+test("a missing text is a defect", () => {
   assert.throws(() => en.text("greeting.evening"), /no text for greeting\.evening in en/);
 });
 
@@ -60,20 +60,20 @@ test("an event is one sentence in one language, with the messages in its fields"
   assert.equal(sentence(sent, texts.zh), "b1 向 b2 发送 没有新消息");
 });
 
-test("labels count one thing without an s, and keep the names of APIs", () => {
+test("labels use the singular for one, and do not change the names of APIs", () => {
   assert.equal(texts.en.render("label.topics?n=1"), "1 topic");
   assert.equal(texts.en.render("label.api_partitions?api=Fetch&n=3"), "Fetch 3 partitions");
   assert.equal(texts.zh.render("label.api_partitions?api=Fetch&n=3"), "Fetch 3 个分区");
   assert.equal(texts.zh.render("Produce orders-0"), "Produce orders-0");
 });
 
-test("an alarm of an old recording has its prose, in both languages", () => {
+test("an alarm of an old recording has its text in both languages", () => {
   const alarm = event("InvariantViolated", { invariant: "I-COMMIT", subject: "t-0", detail: "offset 1 was committed", detail_zh: "位移 1 已提交" });
   assert.match(sentence(alarm, texts.en), /offset 1 was committed$/);
   assert.match(sentence(alarm, texts.zh), /位移 1 已提交$/);
 });
 
-test("every event of an old recording is a sentence, with its prose", () => {
+test("every event of an old recording is a sentence with its text", () => {
   const lines = readFileSync(new URL("../data/journals/prose.jsonl", import.meta.url), "utf-8").trim().split("\n");
   const events = lines.map((line, at) => decode([at + 1, ...JSON.parse(line), []]));
   for (const { kind, data } of events)

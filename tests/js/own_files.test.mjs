@@ -95,7 +95,7 @@ const ENTRY_LINES = {
       + `lastOffset: ${row.lastOffset} offsetDelta: ${row.offsetDelta} timestamp: ${row.timestamp}`}`,
 };
 
-test("every file that a broker closed reads as its own tool prints it, and breaks no rule", async () => {
+test("every file that a broker closed is read as Kafka's tool prints it, and violates no rule", async () => {
   let compared = 0;
   for (const [logs, dumps] of partitions) {
     const own = await opened(logs);
@@ -182,7 +182,7 @@ const put = (at, write) => (bytes) => {
   return bytes;
 };
 
-test("each kind of damage is found at its place", async () => {
+test("each kind of damage is found at its position", async () => {
   const own = await opened(sparse);
   const { id } = fileOf(own, LOG);
   const rows = await own.rows({ id, first: 0, count: 64 });
@@ -210,7 +210,7 @@ test("each kind of damage is found at its place", async () => {
   assert.deepEqual(await damaged(EPOCHS, () => Buffer.from("1\n1\n0 zero\n")), [["checkpoint_version", 0], ["checkpoint_line", 4]]);
 });
 
-test("an index of another log is one sentence", async () => {
+test("an index of another log is reported in one sentence", async () => {
   const own = new OwnFiles();
   const other = join(data, "golden", "03-roll-size", "log");
   const [partition] = readdirSync(other);
@@ -220,7 +220,7 @@ test("an index of another log is one sentence", async () => {
   assert.deepEqual(rulesOf(own), ["index_foreign"]);
 });
 
-test("names and contents that do not go together", async () => {
+test("names and contents that do not match are reported", async () => {
   const log = new Blob([readFileSync(join(sparse, LOG))]);
   const rules = async (...files) => {
     const own = new OwnFiles();
@@ -236,7 +236,7 @@ test("names and contents that do not go together", async () => {
   assert.deepEqual(nameOf("00000000000000000042.timeindex.deleted"), { kind: "timeindex", base: 42, stem: "00000000000000000042.deleted", state: "deleted" });
 });
 
-test("a file that is given again takes the place of the one before", async () => {
+test("a file that is given again replaces the earlier one", async () => {
   const own = await opened(sparse, (bytes, name) => (name === LOG ? bytes.subarray(0, -5) : bytes));
   assert.ok(rulesOf(own).includes("torn_tail"));
   await own.add(given(sparse).filter(({ name }) => name === LOG));
@@ -244,7 +244,7 @@ test("a file that is given again takes the place of the one before", async () =>
   assert.equal(own.state().files.length, readdirSync(sparse).length);
 });
 
-test("reading can be stopped, and what is known by then stays", async () => {
+test("reading can be stopped, and what was read stays", async () => {
   const bytes = readFileSync(join(sparse, LOG));
   const own = new OwnFiles(() => own.cancel());
   await own.add([{ name: LOG, folder: "", source: new Blob([bytes]) }]);
@@ -252,7 +252,7 @@ test("reading can be stopped, and what is known by then stays", async () => {
   assert.equal(own.state().busy, false);
 });
 
-test("a file that is gone when it is read is said, and the others are read", async () => {
+test("a file that no longer exists is reported, and the others are read", async () => {
   const own = new OwnFiles();
   const gone = new Blob([readFileSync(join(sparse, LOG))]);
   const lost = Object.assign(Object.create(null), { size: gone.size, slice: () => ({ arrayBuffer: () => Promise.reject(new Error("NotReadableError")), stream: () => gone.stream() }) });
@@ -261,7 +261,7 @@ test("a file that is gone when it is read is said, and the others are read", asy
   assert.equal(own.state().busy, false);
 });
 
-test("batches are found among more than are remembered", async () => {
+test("batches are found even if there are more than are cached", async () => {
   const count = 300_000;
   const size = 61;
   const bytes = Buffer.alloc(count * size);
@@ -293,14 +293,14 @@ function random(seed) {
   };
 }
 
-test("checksums", () => {
+test("CRC-32C and CRC-32 are computed, also in pieces", () => {
   assert.equal(crc32c(Buffer.from("123456789")), 0xe3069283);
   assert.equal(crc32(Buffer.from("123456789")), 0xcbf43926);
   const bytes = Buffer.from("a longer text in two pieces");
   assert.equal(crc32c(bytes, 11, bytes.length, crc32c(bytes, 0, 11)), crc32c(bytes));
 });
 
-test("zstd and gzip give back what Node has compressed", async () => {
+test("zstd and gzip decompress what Node has compressed", async () => {
   const draw = random(7);
   const words = Array.from({ length: 200 }, () => Array.from({ length: 2 + draw(7) }, () => String.fromCharCode(97 + draw(26))).join(""));
   for (const size of [0, 1, 40, 3_000, 140_000, 400_000])
@@ -313,7 +313,7 @@ test("zstd and gzip give back what Node has compressed", async () => {
     }
 });
 
-test("little that stands for much is refused", async () => {
+test("data that decompresses to too much is refused", async () => {
   const bomb = zlib.zstdCompressSync(Buffer.alloc(50_000_000));
   await assert.rejects(decompress(4, new Uint8Array(bomb), 1_000_000), { rule: "inflates" });
   await assert.rejects(decompress(1, new Uint8Array(zlib.gzipSync(Buffer.alloc(5_000_000))), 1_000_000), { rule: "inflates" });
@@ -372,7 +372,7 @@ async function askAll(own) {
   }
 }
 
-test("no bytes make it throw or hang", async () => {
+test("arbitrary bytes cause neither an exception nor a hang", async () => {
   const draw = random(11);
   const all = partitions.map(([folder]) => given(folder).map(({ name, source }) => ({ name, folder: "p-0", source })));
   const contents = await Promise.all(all.map((files) => Promise.all(files.map(async ({ name, source }) => [name, Buffer.from(await source.arrayBuffer())]))));
@@ -394,7 +394,7 @@ test("no bytes make it throw or hang", async () => {
   }
 });
 
-test("broken compressed bytes are refused or read, and end", () => {
+test("invalid compressed bytes are refused or read, without a hang", () => {
   const draw = random(5);
   const plain = Buffer.from(Array.from({ length: 300 }, (_, n) => `{"id":${n},"user":"u${draw(50)}"}`).join("\n"));
   const squeezed = new Uint8Array(zlib.zstdCompressSync(plain));
@@ -414,7 +414,7 @@ test("broken compressed bytes are refused or read, and end", () => {
 
 // --- texts and the sample ---------------------------------------------------------------------------------------------------------------
 
-test("every rule that the sources name has a name and a sentence in both languages, and no other has", () => {
+test("exactly the rules that the sources name have a name and a sentence in both languages", () => {
   const folder = join(lab, "own_files");
   const sources = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
   const named = new Set([...sources.matchAll(/(?:Unreadable|\.add|#wrong|#stop)\("([a-z_]+)"|rule: "([a-z_]+)"/g)].map(([, a, b]) => a ?? b));

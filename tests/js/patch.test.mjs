@@ -19,18 +19,18 @@ test("a patch sets, replaces and removes, and its inverse undoes it", () => {
   assert.deepEqual(view, before);
 });
 
-test("removing what is not there changes nothing", () => {
+test("removing a missing value changes nothing", () => {
   const view = { a: {} };
   assert.deepEqual(apply(view, [["/a/x"]]), []);
   assert.deepEqual(view, { a: {} });
 });
 
-test("a path through something that is not there is refused", () => {
+test("a path through a missing value is refused", () => {
   assert.throws(() => apply({ a: {} }, [["/a/b/c", 1]]), RangeError);
   assert.throws(() => apply({ a: [1] }, [["/a/0/c", 1]]), /no object at \/a/);
 });
 
-test("what a patch brings in can be applied again after the view has changed it", () => {
+test("a patch can be applied again after the view has changed its values", () => {
   const patch = [["/r", { leo: 1 }]];
   const view = {};
   apply(view, patch);
@@ -40,7 +40,7 @@ test("what a patch brings in can be applied again after the view has changed it"
   assert.equal(again.r.leo, 1);
 });
 
-test("touched names the things that were written", () => {
+test("`touched` names the things that were written", () => {
   const touched = new Set();
   apply({ rpcs: {}, controller: { broker: 1 } }, [["/rpcs/r1", { api: "Fetch" }], ["/rpcs/r1/held", "x"], ["/controller", { broker: 2 }]], touched);
   assert.deepEqual([...touched], ["rpcs/r1", "controller"]);

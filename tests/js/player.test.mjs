@@ -8,7 +8,7 @@ const time = (socket) => socket.sent.filter(({ k }) => k === "time").map(({ op }
 
 // --- at the head -------------------------------------------------------------------------------------------------
 
-test("hello says what the page has, and the snapshot is shown", async () => {
+test("hello contains the page's last event, and the snapshot is shown", async () => {
   const { player, socket } = await live(500);
   assert.equal(socket.url, "ws://lab/ws/runs/r/main/");
   assert.equal(socket.sent[0].have, 0);
@@ -35,7 +35,7 @@ test("events are applied in the next frame, and acknowledged when painted", asyn
   assert.equal(player.latencies.length, 1);
 });
 
-test("a frame stops at its budget and the next goes on; a backlog is applied in one go", async () => {
+test("a frame stops at its budget and the next continues; a backlog is applied at once", async () => {
   let ms = 0;
   const { player, socket } = await live(100, { now: () => (ms += 1) });
   socket.deltas(101, 400);
@@ -60,7 +60,7 @@ test("the server's clock is extrapolated up to its horizon", async () => {
   assert.equal(player.at_us, at(500) + 50_000);
 });
 
-test("a gap is answered by asking again from what is here", async () => {
+test("after a gap the player requests events after its last one", async () => {
   const { player, socket, sockets } = await live(500);
   socket.deltas(501, 510);
   socket.deltas(515, 520);
@@ -73,7 +73,7 @@ test("a gap is answered by asking again from what is here", async () => {
   assert.deepEqual(player.view, viewAt(520));
 });
 
-test("a patch that does not fit makes it ask for a snapshot", async () => {
+test("after a patch that does not fit the player requests a snapshot", async () => {
   const { player, socket, sockets } = await live(500);
   const [seq, when, node, cause, body] = events[500];
   socket.say({ k: "d", ev: [[seq, when, node, cause, body, [["/replicas/none/x", 1]]]], sent_ms: Date.now() });
@@ -86,7 +86,7 @@ test("a patch that does not fit makes it ask for a snapshot", async () => {
   assert.deepEqual(player.view, viewAt(600));
 });
 
-test("time is the server's: each control asks for it", async () => {
+test("each time control sends a request to the server", async () => {
   const { player, socket } = await live(500);
   player.play();
   player.setRate(0.5);
@@ -109,7 +109,7 @@ test("a line is sent and its answer comes back; a refusal says what to do", asyn
   await assert.rejects(second, (refusal) => refusal instanceof Refusal && refusal.todo === "Type help.");
 });
 
-test("a refused control of time is told to the subscribers", async () => {
+test("subscribers are notified of a refused control of time", async () => {
   const { player, socket, changes } = await live(500);
   player.play();
   socket.say({ k: "no", id: socket.last("time").id, what: "You only watch.", expected: "", todo: "" });
@@ -118,14 +118,14 @@ test("a refused control of time is told to the subscribers", async () => {
   assert.ok(changes.some(({ what }) => what.has("refused")));
 });
 
-test("another vocabulary on the server is noticed", async () => {
+test("a different vocabulary of the server is detected", async () => {
   const { sockets, FakeSocket } = fakeSockets();
   const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
   sockets[0].open({ schema: "other" });
   assert.equal(player.outdated, true);
 });
 
-test("after a loss it comes back by itself and resumes; a final refusal it takes", async () => {
+test("the player reconnects by itself and resumes, but not after a final refusal", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     const { player, socket, sockets } = await live(500);
@@ -151,7 +151,7 @@ test("after a loss it comes back by itself and resumes; a final refusal it takes
 
 // --- between head and past ---------------------------------------------------------------------------------------
 
-test("stepping back goes to the past, and rests the live core", async () => {
+test("stepping back seeks the past, and pauses the live core", async () => {
   const { player, socket, fetch } = await live(500);
   socket.deltas(501, 520);
   socket.say(clockOf(520, "play"));
@@ -170,7 +170,7 @@ test("stepping back goes to the past, and rests the live core", async () => {
   assert.deepEqual(player.view, viewAt(520));
 });
 
-test("playing in the past goes on in the lab where the history ends", async () => {
+test("playing in the past continues in the lab at the end of the history", async () => {
   const { player, socket, clock } = await live(500);
   player.seekSeq(498);
   await settle();
@@ -186,7 +186,7 @@ test("playing in the past goes on in the lab where the history ends", async () =
   assert.deepEqual(time(socket), ["play"]);
 });
 
-test("one who only watches does not stop the lab of its owner", async () => {
+test("a viewer who only watches does not pause the lab", async () => {
   const { sockets, FakeSocket } = fakeSockets();
   const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
   sockets[0].open({ owner: false });
@@ -197,7 +197,7 @@ test("one who only watches does not stop the lab of its owner", async () => {
   assert.deepEqual(time(sockets[0]), []);
 });
 
-test("before the window of live events it fetches the segment that it needs", async () => {
+test("for an instant before the window of live events the segment is fetched", async () => {
   const { player, fetch } = await live(END - 10);
   player.seekSeq(50);
   await settle();
@@ -211,7 +211,7 @@ test("before the window of live events it fetches the segment that it needs", as
   assert.deepEqual(player.view, viewAt(END - 10));
 });
 
-test("live events go on coming while one looks at the past, and are there on return", async () => {
+test("live events arrive while the past is shown, and are applied on return", async () => {
   const { player, socket } = await live(500);
   player.seekSeq(450);
   await settle();
@@ -226,7 +226,7 @@ test("live events go on coming while one looks at the past, and are there on ret
   assert.deepEqual(player.view, viewAt(540));
 });
 
-test("acting in the past is refused with the way out; forking asks for a branch at the event shown", async () => {
+test("acting in the past is refused with an alternative; forking requests a branch at the shown event", async () => {
   const { player, fetch } = await live(500, { csrf: "token" });
   player.seekSeq(450);
   await settle();
@@ -236,7 +236,7 @@ test("acting in the past is refused with the way out; forking asks for a branch 
   assert.ok(fetch.asked.some((one) => one.startsWith("POST /api/runs/r/main/fork") && one.includes('"seq":450') && one.includes("broker kill 1")));
 });
 
-test("opened at an instant it stands there in the past, though the lab is live", async () => {
+test("a page opened at an instant shows the past, though the lab is live", async () => {
   const { player } = await live(END, { at: at(300) });
   await settle();
   assert.equal(player.isPast, true);
@@ -258,7 +258,7 @@ test("any instant shows the last event at or before it", async () => {
   }
 });
 
-test("of events at one instant each has its own state by number", async () => {
+test("each event of one instant has its own state by number", async () => {
   const { player } = await recorded({ seq: 2 });
   assert.equal(at(1), at(2));
   assert.equal(player.seq, 2);
@@ -267,7 +267,7 @@ test("of events at one instant each has its own state by number", async () => {
   assert.deepEqual(player.view, viewAt(1));
 });
 
-test("a picture of a span of time gets all of its segments, the newest first", async () => {
+test("all segments of a span of time are fetched, the newest first", async () => {
   const { player, fetch } = await recorded({ seq: END });
   await settle();
   for (let i = 0; i < segments.length + 2; i++) {
@@ -299,7 +299,7 @@ test("while a segment is fetched the newest target wins", async () => {
   assert.deepEqual(player.view, viewAt(460));
 });
 
-test("steps made while a segment is fetched are counted from where that leads", async () => {
+test("steps during a fetch are counted from its target", async () => {
   const { player } = await recorded({ seq: 10 });
   player.seekTime(at(450));
   assert.equal(player.goal_us, at(450));
@@ -318,7 +318,7 @@ test("steps made while a segment is fetched are counted from where that leads", 
   assert.equal(player.seq, events.find((event) => event[0] > 700 && event[4][0] === "RpcDelivered")[0]);
 });
 
-test("steps on the way do not lead beyond the ends", async () => {
+test("steps during a fetch do not lead beyond the ends", async () => {
   const { player } = await recorded({ seq: 450 });
   player.seekSeq(2);
   for (let i = 0; i < 5; i++) player.stepEvent(-1);
@@ -332,7 +332,7 @@ test("steps on the way do not lead beyond the ends", async () => {
   assert.deepEqual(other.view, viewAt(END));
 });
 
-test("stepping over messages stops at deliveries", async () => {
+test("stepping by message stops at deliveries", async () => {
   const { player } = await recorded({ seq: 390 });
   for (let i = 0; i < 5; i++) {
     const before = player.seq;
@@ -344,7 +344,7 @@ test("stepping over messages stops at deliveries", async () => {
   }
 });
 
-test("the last events tell what was there before", async () => {
+test("the last events include the previous values", async () => {
   const { player } = await recorded({ seq: 100 });
   const seq = events.find((event) => event[0] > 100 && event[4][0] === "HighWatermarkAdvanced")[0];
   player.seekSeq(seq);
@@ -376,7 +376,7 @@ test("playing the recording moves at the chosen speed and ends at its end", asyn
   assert.deepEqual(player.view, viewAt(END));
 });
 
-test("paced by events, a delivery takes its time whatever the speed", async () => {
+test("paced by events, a delivery takes the same time at any speed", async () => {
   const first = events.find((event, i) => event[4][0] === "RpcSent" && events[i + 1]?.[1] > event[1]);
   const { player, clock } = await recorded({ seq: first[0] });
   player.setRate(100);
@@ -393,7 +393,7 @@ test("paced by events, a delivery takes its time whatever the speed", async () =
   assert.ok(player.at_us >= due, `${player.at_us} has reached ${due}`);
 });
 
-test("where motion is unwanted, time that runs is shown in jumps of a second, and what was asked for at once", async () => {
+test("with reduced motion, running time is shown in steps of a second, and requested instants at once", async () => {
   let calm = true;
   const { player, socket, clock, changes } = await live(500, { calm: () => calm });
   socket.say(clockOf(500, "play"));
@@ -422,7 +422,7 @@ test("where motion is unwanted, time that runs is shown in jumps of a second, an
   calm = false;
 });
 
-test("where motion is unwanted, pacing by events goes from event to event", async () => {
+test("with reduced motion, pacing by events moves from event to event", async () => {
   const first = events.find((event, i) => event[4][0] === "RpcSent" && events[i + 1]?.[1] > event[1]);
   const { player, clock } = await recorded({ seq: first[0], calm: () => true });
   player.eventPaced();
@@ -437,7 +437,7 @@ test("where motion is unwanted, pacing by events goes from event to event", asyn
   assert.deepEqual(shown, [...new Set(shown)], "each shows another event");
 });
 
-test("an instant that does not exist is refused, and the picture stays", async () => {
+test("an instant that does not exist is refused, and the view is unchanged", async () => {
   const { player } = await recorded({ seq: 10 });
   const missing = index.last_seq + 5000;
   const { player: opened } = await recorded({ seq: missing });
@@ -449,7 +449,7 @@ test("an instant that does not exist is refused, and the picture stays", async (
   assert.equal(player.seq, END, "beyond the end means the end");
 });
 
-test("history that cannot be fetched is said, with the server's sentence", async () => {
+test("a failed fetch of history is reported with the server's message", async () => {
   const fetch = async () => ({ ok: false, status: 404, json: async () => ({ what: "There is no such run." }) });
   const player = new Player({ url: "http://lab", run: "r", branch: "x", WebSocket: null, fetch, seq: 4 });
   await settle();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { END, at, clockOf, events, live, recorded, settle } from "./recording.mjs";
 
-test("a clock comes with the events that it belongs to, and not with events that do not follow", async () => {
+test("a clock is applied with its events, and not with events that do not follow", async () => {
   const { player, socket, sockets } = await live(500);
   const frame = (first, last, clock) => ({ k: "d", ev: events.slice(first - 1, last), sent_ms: Date.now(), clock });
   socket.say(frame(501, 510, { ...clockOf(510, "play", 0.5), at_us: at(510) + 100 }));
@@ -15,14 +15,14 @@ test("a clock comes with the events that it belongs to, and not with events that
   assert.equal(player.mode, "play");
 });
 
-test("how many pages watch is known where the server says so", async () => {
+test("the number of watching pages is known if the server sends it", async () => {
   const { player, socket } = await live(500);
   assert.equal(player.watchers, 1);
   socket.say({ k: "watchers", count: 41 });
   assert.equal(player.watchers, 41);
 });
 
-test("a player lets its connection go and takes it up where it was", async () => {
+test("a player closes its connection and resumes it later", async () => {
   const { player, socket, sockets } = await live(500);
   player.rest();
   socket.deltas(501, 520);
@@ -38,7 +38,7 @@ test("a player lets its connection go and takes it up where it was", async () =>
   assert.equal(sockets.length, 2, "there is a connection");
 });
 
-test("a player that only watches asks nothing of the lab, and does not stop its time", async () => {
+test("a player that only watches sends no request to the lab, and does not pause its time", async () => {
   const { player, socket } = await live(500, { isReadOnly: true });
   socket.say(clockOf(500, "play"));
   player.seekSeq(300);

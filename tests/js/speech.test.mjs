@@ -22,7 +22,7 @@ function speech() {
   return { queue, heard, pass };
 }
 
-test("sentences come one after the other; of a topic the newest that waits is said", () => {
+test("sentences are announced one after the other; of a topic only the newest waiting one", () => {
   const { queue, heard, pass } = speech();
   queue.say("step", "one");
   queue.say("follow", "Following Lin.");
@@ -33,7 +33,7 @@ test("sentences come one after the other; of a topic the newest that waits is sa
   assert.deepEqual(heard, ["one", "Following Lin.", "three"]);
 });
 
-test("what must be known at once waits for nothing, and loses nothing of the rest", () => {
+test("an urgent sentence is announced at once, and no other is lost", () => {
   const { queue, heard, pass } = speech();
   queue.say("a", "first");
   queue.say("b", "second");
@@ -42,7 +42,7 @@ test("what must be known at once waits for nothing, and loses nothing of the res
   assert.deepEqual(heard, ["first", "! The recording is on.", "second"]);
 });
 
-test("gathered sentences are one, at most one in their time", () => {
+test("collected sentences are announced as one, at most once per interval", () => {
   const { queue, heard, pass } = speech();
   const manner = { every_ms: 5000, gather: (all) => `${all.length}: ${all.join(", ")}` };
   queue.say("hands", "p1", manner);

@@ -22,7 +22,7 @@ test("the languages have the same texts", () => {
   for (const key of drawn(en)) assert.deepEqual(places(zh[key]), places(en[key]), key);
 });
 
-test("every key that the sources name is there", () => {
+test("every key that the sources name exists", () => {
   const named = sources.flatMap((source) => [...source.matchAll(/"(draw\.[\w.]+)"/g)].map(([, key]) => key));
   assert.ok(named.length > 30);
   for (const key of named) assert.ok(key in en, key);
@@ -30,7 +30,7 @@ test("every key that the sources name is there", () => {
   for (const state of ["starting", "frozen", "down"]) assert.ok(`draw.broker.${state}` in en);
 });
 
-test("every text is asked for by somebody", () => {
+test("every text is used", () => {
   const all = sources.join("\n");
   const parts = [...all.matchAll(/`(draw\.[\w.]+)\$\{/g)].map(([, prefix]) => prefix);
   for (const key of Object.keys(en).filter((one) => one.startsWith("draw."))) {
@@ -39,7 +39,7 @@ test("every text is asked for by somebody", () => {
   }
 });
 
-test("what nodes did has a text, and its places are filled", () => {
+test("actions of nodes have a text, and its placeholders are filled", () => {
   const chunks = segments.map(({ first_seq, state, at_us, ev }) => ({ first_seq, base: { at_us, state }, events: ev, inverses: [], full: true }));
   for (const { kind, values } of new History(() => chunks).deeds(0, Infinity)) {
     assert.ok(`draw.deed.${kind}` in en, kind);
@@ -47,7 +47,7 @@ test("what nodes did has a text, and its places are filled", () => {
   }
 });
 
-test("every item of every menu has a text and a line", () => {
+test("every menu item has a text and a command", () => {
   const view = viewAt(events.length);
   const things = [...Object.keys(view.nodes).map((id) => ({ type: view.nodes[id].kind === "broker" ? "broker" : "client", id })),
     { type: "link", id: "b1|b2" }, { type: "link", id: "b1|zk" }, ...Object.keys(view.rpcs).map((id) => ({ type: "rpc", id })), { type: "partition", id: "orders-0" }, { type: "replica", id: "orders-0@b1" }, { type: "znode", id: "/brokers" }];

@@ -6,7 +6,7 @@ import {
   tickText, ticks,
 } from "../../static/lab/core/player/timemap.js";
 
-test("a scale goes both ways", () => {
+test("a scale is invertible", () => {
   const map = scale(36_400_000, 36_420_000, 88, 1088);
   assert.equal(map.x(36_410_000), 588);
   assert.equal(map.at(588), 36_410_000);
@@ -36,13 +36,13 @@ test("event pacing gives a delivery its time and idle time little", () => {
   assert.equal(pacedMs(100, false, 1), 0.1);
 });
 
-test("instants are written to the microsecond", () => {
+test("instants are formatted to the microsecond", () => {
   assert.equal(secondsText(36_413_100), "36.413100");
   assert.deepEqual(clockText(36_413_100), { clock: "00:36.413", micros: "100" });
   assert.deepEqual(clockText(3_723_000_009), { clock: "1:02:03.000", micros: "009" });
 });
 
-test("durations have a fitting unit", () => {
+test("durations have a suitable unit", () => {
   assert.deepEqual([340, 6_000, 16_400_000, 720_000_000].map(durationText), ["340 µs", "6.0 ms", "16.4 s", "12 min"]);
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { zookeeperGroups } from "../../static/lab/core/view/zookeeper_groups.js";
 
-test("ids, owners and offsets make a group", () => {
+test("a group is made of ids, owners and offsets", () => {
   const zk = Object.fromEntries(Object.entries({
     "/consumers": "", "/consumers/g1": "", "/consumers/g1/ids": "", "/consumers/g1/ids/g1_c1": '{"subscription":{"de-mo":1}}',
     "/consumers/g1/owners/de-mo/0": "g1_c1-0", "/consumers/g1/owners/de-mo/1": "g1_gone-0", "/consumers/g1/offsets/de-mo/1": "7",

@@ -49,13 +49,13 @@ def values(prefix: str) -> list[str]:
 def produce(cluster: Highwater, topic: str, texts: list[str], **settings: Any) -> None:
     failed: list[KafkaError] = []
 
-    def told(error: KafkaError | None, message: Message) -> None:
+    def on_delivery(error: KafkaError | None, message: Message) -> None:
         if error is not None:
             failed.append(error)
 
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", **settings})
     for text in texts:
-        producer.produce(topic, text.encode(), callback=told)
+        producer.produce(topic, text.encode(), callback=on_delivery)
     assert producer.flush(PATIENCE_S) == 0
     assert failed == []
 

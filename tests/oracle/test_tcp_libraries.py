@@ -46,9 +46,9 @@ class Member:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            news = json.loads(line)
-            self.values += news["values"]
-            self.partitions = news["partitions"]
+            progress = json.loads(line)
+            self.values += progress["values"]
+            self.partitions = progress["partitions"]
 
     def leave(self) -> None:
         """It closes its consumer and ends."""

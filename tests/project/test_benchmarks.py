@@ -21,7 +21,7 @@ from devtools.rehearsal.visitor import Refused
         ("at least", 100, 99, "short"),
         ("at most", 20, 20, "ok"),
         ("at most", 20, 20.5, "short"),
-        ("at most", None, 7, "told"),
+        ("at most", None, 7, "reported"),
     ],
 )
 def test_figure_is_compared_with_its_bar(sense, limit, measured, verdict) -> None:

@@ -48,7 +48,7 @@ CONSUMER: dict[str, Any] = {
 REPLICAS = 3
 
 #: What a member owns and what it just read; False: it must leave.
-News = Callable[[list[int], list[str]], bool]
+OnProgress = Callable[[list[int], list[str]], bool]
 
 
 class Library(Protocol):
@@ -66,7 +66,7 @@ class Library(Protocol):
     def transact(self, topic: str, transactional_id: str, spoilt: Iterable[str], good: Iterable[str]) -> None:
         """Two transactions, of which the first is aborted."""
 
-    def follow(self, group: str, topic: str, news: News) -> None:
+    def follow(self, group: str, topic: str, on_progress: OnProgress) -> None:
         """A group member that reads committed records, prints them, and commits what it printed.
 
         A commit that a rebalance overtook is refused, as Kafka does it; the partition's next owner then reads those
@@ -107,13 +107,13 @@ class ConfluentKafka:
     def produce(self, topic: str, values: Iterable[str], compression: str) -> None:
         failed: list[KafkaError] = []
 
-        def told(error: KafkaError | None, message: Message) -> None:
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 failed.append(error)
 
         producer = Producer({**self._servers, "enable.idempotence": True, "compression.type": compression})
         for value in values:
-            producer.produce(topic, value.encode(), callback=told)
+            producer.produce(topic, value.encode(), callback=on_delivery)
         assert producer.flush(PATIENCE_S) == 0
         assert failed == []
 
@@ -130,7 +130,7 @@ class ConfluentKafka:
     def _consumer(self, group: str, **more: Any) -> Consumer:
         return Consumer({**self._servers, "group.id": group, "enable.auto.commit": False, **more})
 
-    def follow(self, group: str, topic: str, news: News) -> None:
+    def follow(self, group: str, topic: str, on_progress: OnProgress) -> None:
         more = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
         consumer = self._consumer(group, **{"auto.offset.reset": "earliest", **more})
         consumer.subscribe([topic])
@@ -138,7 +138,7 @@ class ConfluentKafka:
         while keeps_fetching:
             messages = consumer.consume(100, 0.1)
             values = [(message.value() or b"").decode() for message in messages if message.error() is None]
-            keeps_fetching = news([each.partition for each in consumer.assignment()], values)
+            keeps_fetching = on_progress([each.partition for each in consumer.assignment()], values)
             if values:
                 with suppress_overtaken():
                     consumer.commit(asynchronous=False)
@@ -197,7 +197,7 @@ class KafkaPython:
             end()
         producer.close()
 
-    def follow(self, group: str, topic: str, news: News) -> None:
+    def follow(self, group: str, topic: str, on_progress: OnProgress) -> None:
         consumer = KafkaConsumer(
             bootstrap_servers=self._bootstrap,
             group_id=group,
@@ -210,7 +210,7 @@ class KafkaPython:
         while keeps_fetching:
             records = consumer.poll(timeout_ms=100)
             values = [record.value.decode() for several in records.values() for record in several]
-            keeps_fetching = news([each.partition for each in consumer.assignment()], values)
+            keeps_fetching = on_progress([each.partition for each in consumer.assignment()], values)
             if values:
                 with suppress(CommitFailedError, RebalanceInProgressError):
                     consumer.commit()
@@ -292,14 +292,14 @@ class Aiokafka:
             **CONSUMER,
         )
 
-    def follow(self, group: str, topic: str, news: News) -> None:
+    def follow(self, group: str, topic: str, on_progress: OnProgress) -> None:
         async def read() -> None:
             async with self._consumer(group, topic) as consumer:
                 keeps_fetching = True
                 while keeps_fetching:
                     records = await consumer.getmany(timeout_ms=100)
                     values = [record.value.decode() for several in records.values() for record in several]
-                    keeps_fetching = news([each.partition for each in consumer.assignment()], values)
+                    keeps_fetching = on_progress([each.partition for each in consumer.assignment()], values)
                     if values:
                         with suppress(AioCommitFailedError, AioRebalanceInProgressError):
                             await consumer.commit()
@@ -342,14 +342,14 @@ def main(library: str, bootstrap: str, group: str, topic: str) -> None:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
 
-    def news(partitions: list[int], values: list[str]) -> bool:
+    def on_progress(partitions: list[int], values: list[str]) -> bool:
         nonlocal owned
         if values or sorted(partitions) != owned:
             owned = sorted(partitions)
             print(json.dumps({"partitions": owned, "values": values}), flush=True)
         return not left.is_set()
 
-    LIBRARIES[library](bootstrap).follow(group, topic, news)
+    LIBRARIES[library](bootstrap).follow(group, topic, on_progress)
 
 
 if __name__ == "__main__":

@@ -34,46 +34,46 @@ FIRST_TIMESTAMP = 1_700_000_000_000
 LONG_VALUE = 64
 
 
-def encode_batches(told: Tree) -> bytes:
+def encode_batches(described: Tree) -> bytes:
     """One batch, or a list of them."""
-    if isinstance(told, list):
-        return b"".join(encode_batches(each) for each in told)
-    if "hex" in told:
-        return bytes.fromhex(told["hex"])
-    first_timestamp = told.get("ts", FIRST_TIMESTAMP)
-    records = [each if isinstance(each, dict) else {"v": each} for each in told.get("records", ["a"])]
-    if "value_size" in told:
-        records = [{"v": "x" * told["value_size"]}]
+    if isinstance(described, list):
+        return b"".join(encode_batches(each) for each in described)
+    if "hex" in described:
+        return bytes.fromhex(described["hex"])
+    first_timestamp = described.get("ts", FIRST_TIMESTAMP)
+    records = [each if isinstance(each, dict) else {"v": each} for each in described.get("records", ["a"])]
+    if "value_size" in described:
+        records = [{"v": "x" * described["value_size"]}]
     timestamps = [record.get("ts", first_timestamp + at) for at, record in enumerate(records)]
     body = b"".join(
         _record(record, timestamp - first_timestamp, at)
         for at, (record, timestamp) in enumerate(zip(records, timestamps, strict=True))
     )
-    compression = CODECS.index(told.get("compression", "none"))
+    compression = CODECS.index(described.get("compression", "none"))
     if compression:
         assert CODECS[compression] == "gzip"
         body = gzip.compress(body, mtime=0)
     header = {
-        "base_offset": told.get("base_offset", 0),
+        "base_offset": described.get("base_offset", 0),
         "length": HEADER.size - 12 + len(body),
         "leader_epoch": -1,
         "magic": 2,
         "crc": 0,
-        "attributes": compression | sum(bit for bit, name in FLAGS if told.get(name)),
+        "attributes": compression | sum(bit for bit, name in FLAGS if described.get(name)),
         "last_delta": len(records) - 1,
         "base_ts": first_timestamp,
         "max_ts": max([first_timestamp, *timestamps]),
-        "pid": told.get("pid", -1),
-        "epoch": told.get("epoch", -1),
-        "seq": told.get("seq", -1),
+        "pid": described.get("pid", -1),
+        "epoch": described.get("epoch", -1),
+        "seq": described.get("seq", -1),
         "count": len(records),
-        **told.get("set_valid", {}),
+        **described.get("set_valid", {}),
     }
     header["crc"] = google_crc32c.value(HEADER.pack(*header.values())[CRC_FROM:] + body)
-    if told.get("crc") == "bad":
+    if described.get("crc") == "bad":
         header["crc"] ^= 1
-    data = HEADER.pack(*{**header, **told.get("set", {})}.values()) + body
-    return data[: len(data) - told.get("cut", 0)]
+    data = HEADER.pack(*{**header, **described.get("set", {})}.values()) + body
+    return data[: len(data) - described.get("cut", 0)]
 
 
 def _record(record: Tree, timestamp_delta: int, at: int) -> bytes:
@@ -112,20 +112,20 @@ def decode_batches(data: bytes) -> list[Tree]:
 
 
 def _decode_batch(data: bytes) -> Tree:
-    told = dict(zip((name for name, _ in FIELDS), HEADER.unpack_from(data), strict=True))
-    attributes = told.pop("attributes")
-    told["crc"] = "ok" if told["crc"] == google_crc32c.value(data[CRC_FROM:]) else "bad"
-    told["codec"] = CODECS[attributes & 7]
-    told["flags"] = [name for bit, name in FLAGS if attributes & bit]
+    described = dict(zip((name for name, _ in FIELDS), HEADER.unpack_from(data), strict=True))
+    attributes = described.pop("attributes")
+    described["crc"] = "ok" if described["crc"] == google_crc32c.value(data[CRC_FROM:]) else "bad"
+    described["codec"] = CODECS[attributes & 7]
+    described["flags"] = [name for bit, name in FLAGS if attributes & bit]
     if attributes & ~KNOWN_ATTRIBUTES:
-        told["unused_bits"] = attributes & ~KNOWN_ATTRIBUTES
+        described["unused_bits"] = attributes & ~KNOWN_ATTRIBUTES
     body = data[HEADER.size :]
-    if told["codec"] != "none":
+    if described["codec"] != "none":
         # how small it gets is the compressor's own affair
-        del told["length"]
-        body = gzip.decompress(body) if told["codec"] == "gzip" else b""
-    told["records"] = _Records(body, told["base_ts"]).decode()
-    return told
+        del described["length"]
+        body = gzip.decompress(body) if described["codec"] == "gzip" else b""
+    described["records"] = _Records(body, described["base_ts"]).decode()
+    return described
 
 
 class _Records:

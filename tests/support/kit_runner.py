@@ -174,17 +174,17 @@ class Conversation:
             self._links[key] = Link(self._cluster, broker_id)
         return self._links[key]
 
-    def ask(self, broker_id: int, api: str, version: int, told: Tree) -> Tree:
+    def ask(self, broker_id: int, api: str, version: int, tree: Tree) -> Tree:
         """One request aside from the steps."""
         link = self._link(broker_id, "aside")
-        correlation_id = self._send(link, {"api": api, "version": version, "request": told})
+        correlation_id = self._send(link, {"api": api, "version": version, "request": tree})
         return self._receive(link, {"api": api, "version": version}, correlation_id)
 
     def _create_topics(self, topics: dict[str, Tree]) -> None:
         wanted = []
-        for name, told in topics.items():
-            assignments = told.get("assign", [["${b0}", "${b1}", "${b2}"]])
-            configs = {"retention.ms": -1, **told.get("configs", {})}
+        for name, tree in topics.items():
+            assignments = tree.get("assign", [["${b0}", "${b1}", "${b2}"]])
+            configs = {"retention.ms": -1, **tree.get("configs", {})}
             wanted.append(
                 {
                     "name": name,
@@ -285,8 +285,8 @@ class Conversation:
             return CLOSED
         api, version = BY_NAME[step["api"]], step["decode_version" if "decode_version" in step else "version"]
         answered_id, value = decode_response(api, version, frame)
-        told: Tree = decode(api.response, version, value)
-        return told if answered_id == correlation_id else told | {"_correlation_id": answered_id}
+        tree: Tree = decode(api.response, version, value)
+        return tree if answered_id == correlation_id else tree | {"_correlation_id": answered_id}
 
     def _finish(self, step: dict[str, Tree], answer: Tree) -> Tree:
         for name, path in step.get("capture", {}).items():

@@ -52,12 +52,12 @@ def _name(field: Field) -> str:
     return field.name.removesuffix("_ms")
 
 
-def encode(schema: Schema, version: int, told: Tree, struct: str = "") -> Any:
+def encode(schema: Schema, version: int, tree: Tree, struct: str = "") -> Any:
     """A value of a schema; omitted fields are at their default."""
     value = schema.types[struct or schema.name]()
     names = {_name(field): field for field in schema.structs[struct or schema.name].fields if field.is_in(version)}
-    assert set(told) <= set(names), f"{schema.name} v{version} has no {set(told) - set(names)}"
-    for name, part in told.items():
+    assert set(tree) <= set(names), f"{schema.name} v{version} has no {set(tree) - set(names)}"
+    for name, part in tree.items():
         field = names[name]
         if part is not None and field.is_array:
             part = [_encode_one(schema, version, field, each) for each in part]
@@ -67,31 +67,31 @@ def encode(schema: Schema, version: int, told: Tree, struct: str = "") -> Any:
     return value
 
 
-def _encode_one(schema: Schema, version: int, field: Field, told: Tree) -> Any:
+def _encode_one(schema: Schema, version: int, field: Field, tree: Tree) -> Any:
     if field.struct is not None:
-        return encode(schema, version, told, field.struct.name)
+        return encode(schema, version, tree, field.struct.name)
     if field.type == "uuid":
-        return base64.urlsafe_b64encode(uuid.UUID(told).bytes).decode().rstrip("=")
+        return base64.urlsafe_b64encode(uuid.UUID(tree).bytes).decode().rstrip("=")
     if field.type == "bytes":
-        return bytes.fromhex(told)
+        return bytes.fromhex(tree)
     if field.type == "records":
-        return encode_batches(told)
-    return str(told) if field.type == "string" else told
+        return encode_batches(tree)
+    return str(tree) if field.type == "string" else tree
 
 
 def decode(schema: Schema, version: int, value: Any, struct: str = "") -> Tree:
     """A response as a tree. Tagged fields are there when they were sent: when they are not at their default."""
-    told = {}
+    tree = {}
     default = schema.types[struct or schema.name]()
     for field in schema.structs[struct or schema.name].fields:
         part = getattr(value, field.name)
         if not field.is_in(version) or (field.tag is not None and part == getattr(default, field.name)):
             continue
         if field.is_array and part is not None:
-            told[_name(field)] = [_decode_one(schema, version, field, each) for each in part]
+            tree[_name(field)] = [_decode_one(schema, version, field, each) for each in part]
         else:
-            told[_name(field)] = _decode_one(schema, version, field, part)
-    return told
+            tree[_name(field)] = _decode_one(schema, version, field, part)
+    return tree
 
 
 def _decode_one(schema: Schema, version: int, field: Field, value: Any) -> Tree:

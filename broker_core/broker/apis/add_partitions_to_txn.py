@@ -29,8 +29,8 @@ def handle(services: TransactionServices, message: Message) -> None:
     if not body.transactions:
         services.kernel.respond(message, AddPartitionsToTxnResponse(), label="label.nothing")
     partitions = {each.transactional_id: each.partitions for each in body.transactions}
-    for told in body.transactions:
-        transaction = structs.replace(told, partitions=partitions[told.transactional_id])
+    for received in body.transactions:
+        transaction = structs.replace(received, partitions=partitions[received.transactional_id])
         outcome: Errors | PartitionErrors | None = _refused(services, transaction, body.version)
         if outcome is None:
             if transaction.verify_only:

@@ -169,8 +169,8 @@ class ConfigChanges:
         host.quotas.follower.bytes_per_second = self._rate("follower.replication.throttled.rate")
 
     def _rate(self, name: str) -> int:
-        told = self.dynamic.own.get(name) or self.dynamic.defaults.get(name)
-        rate = parse_integer(told.strip(), 64) if told else None
+        value = self.dynamic.own.get(name) or self.dynamic.defaults.get(name)
+        rate = parse_integer(value.strip(), 64) if value else None
         return LONG_MAX if rate is None else rate
 
     def _configure_logs(self, topic: str) -> Mapping[str, Value]:

@@ -245,10 +245,12 @@ class Fetches:
         partition = self._partitions[requested.partition]
         if self._completes_stale_fetches and replica_id in partition.remotes:
             partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
-        news = partition.update_follower(replica_id, requested.fetch_offset, requested.log_start_offset, replica_epoch)
+        changed = partition.update_follower(
+            replica_id, requested.fetch_offset, requested.log_start_offset, replica_epoch
+        )
         if replica_id not in partition.isr_state.isr and partition.replica_to_add(replica_id):
             self._replicas.propose_isr_change(partition, PendingExpand(partition.isr, replica_id))
-        if news and partition.maybe_increment_high_watermark():
+        if changed and partition.maybe_increment_high_watermark():
             self._replicas.high_watermark_moved(partition)
         self._record_deletion.check(requested.partition)
 

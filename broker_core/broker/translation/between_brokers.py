@@ -104,9 +104,9 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, context: RequestCon
     )
 
 
-def _epoch(told: int) -> int:
+def _epoch(sent: int) -> int:
     """A broker epoch; a sender that does not know it means the running process."""
-    return told if told != -1 else 2**63 - 1
+    return sent if sent != -1 else 2**63 - 1
 
 
 # StopReplica

@@ -96,7 +96,7 @@ class GroupConsumer(GroupMembership):
 
     # Metadata.
 
-    def wants_metadata(self) -> None:
+    def request_metadata_later(self) -> None:
         """Requests metadata after a pause, once for all partitions that need it."""
         if not (self._metadata_waits or self._metadata_in_flight):
             self._metadata_waits = True
@@ -141,7 +141,7 @@ class GroupConsumer(GroupMembership):
         self._topics, self._counts = topics, counts
         if self.state == "finding the coordinator":
             if not self.settings.is_pattern and any(topic not in known for topic in topics):
-                self.wants_metadata()
+                self.request_metadata_later()
             elif self._coordinator is None:
                 self._find_coordinator()
         elif self.state == "syncing" and self._sync_waits is not None:
@@ -155,7 +155,7 @@ class GroupConsumer(GroupMembership):
             else:
                 self._fetcher.fetch_all()
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
-            self.wants_metadata()
+            self.request_metadata_later()
 
     # Joining.
 
@@ -421,7 +421,7 @@ class GroupConsumer(GroupMembership):
         if what == "fetch":
             self.read_replicas.disconnected(data)
         if what in ("fetch", "reset", "metadata"):
-            self.wants_metadata()
+            self.request_metadata_later()
         elif what == "left":
             self._coordinator_lost()
         elif what == "find":

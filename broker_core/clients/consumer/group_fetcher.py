@@ -60,7 +60,7 @@ class FetchingMember(Protocol):
 
     def give_up(self, why: str) -> None: ...
 
-    def wants_metadata(self) -> None: ...
+    def request_metadata_later(self) -> None: ...
 
     def poll_returned(self) -> None: ...
 
@@ -96,7 +96,7 @@ class GroupFetcher:
             else:
                 is_stale = True
         if is_stale:
-            self.member.wants_metadata()
+            self.member.request_metadata_later()
         self.fetch_all()
 
     def seek(self, name: str, offset: int) -> None:
@@ -131,7 +131,7 @@ class GroupFetcher:
                 continue
             leader = self.member.metadata.leader_of(name)
             if leader is None:
-                self.member.wants_metadata()
+                self.member.request_metadata_later()
                 continue
             if self.positions[name][0] == UNKNOWN_POSITION:
                 if name not in self._lookups:
@@ -211,7 +211,7 @@ class GroupFetcher:
             else:
                 self._take_in(answer)
         if is_stale:
-            self.member.wants_metadata()
+            self.member.request_metadata_later()
         else:
             self.member.poll_returned()
             self.fetch_all()

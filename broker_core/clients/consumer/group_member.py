@@ -136,7 +136,7 @@ class GroupMember(PassiveNode, ABC):
         )
 
     @abstractmethod
-    def wants_metadata(self) -> None:
+    def request_metadata_later(self) -> None:
         """Requests metadata after a pause, unless a request is pending."""
 
     def poll_returned(self) -> None:

@@ -114,7 +114,7 @@ class ZookeeperConsumer(GroupMember):
         if not self.is_over:
             self._zookeeper.lost_contact(self.name)
 
-    def wants_metadata(self) -> None:
+    def request_metadata_later(self) -> None:
         """Requests metadata after a pause, unless a request is pending."""
         if not self._metadata_due:
             self._metadata_due = True
@@ -237,7 +237,7 @@ class ZookeeperConsumer(GroupMember):
         if what == "metadata":
             self._metadata_due = False
         if not self.is_over:
-            self.wants_metadata()
+            self.request_metadata_later()
 
     def on_timer(self, name: str, data: Any) -> None:
         """Pauses and intervals."""

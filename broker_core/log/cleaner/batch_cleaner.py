@@ -53,12 +53,12 @@ class BatchCleaner:
 
     def fates(self) -> tuple[RecordFate, ...]:
         """The last records that were examined, at most 256, oldest first."""
-        told: list[RecordFate] = []
+        last: list[RecordFate] = []
         for judged in reversed(self._judged):
-            told[:0] = _reported(judged)
-            if len(told) >= MAX_REPORTED_RECORDS:
+            last[:0] = _reported(judged)
+            if len(last) >= MAX_REPORTED_RECORDS:
                 break
-        return tuple(told[-MAX_REPORTED_RECORDS:])
+        return tuple(last[-MAX_REPORTED_RECORDS:])
 
     def clean(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
         """Returns the cleaned batch at `position` of `data`: unchanged, rebuilt, or None.

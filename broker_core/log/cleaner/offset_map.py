@@ -31,9 +31,9 @@ class OffsetMap:
         """
         known = self.offsets
         if len(known) + len(keys) <= self.capacity and offsets[0] >= start_offset and None not in keys:
-            known.update(zip(stand_ins(keys), offsets, strict=True))  # type: ignore[arg-type]
+            known.update(zip(map_keys(keys), offsets, strict=True))  # type: ignore[arg-type]
             return True
-        for key, offset in zip(stand_ins(keys), offsets, strict=True):
+        for key, offset in zip(map_keys(keys), offsets, strict=True):
             if key is not None and offset >= start_offset:
                 if len(known) >= self.capacity:
                     return False
@@ -44,14 +44,14 @@ class OffsetMap:
     def last_offsets(self, keys: list[bytes | None]) -> list[int]:
         """The last offset of each key; -1 if the section being cleaned does not contain it."""
         get = self.offsets.get
-        return [get(key, -1) for key in stand_ins(keys)]  # type: ignore[arg-type]
+        return [get(key, -1) for key in map_keys(keys)]  # type: ignore[arg-type]
 
     def advance(self, offset: int) -> None:
         """Records that everything up to `offset` was considered."""
         self.latest_offset = max(self.latest_offset, offset)
 
 
-def stand_ins(keys: list[bytes | None]) -> Iterable[bytes | None]:
+def map_keys(keys: list[bytes | None]) -> Iterable[bytes | None]:
     """The map's key for each record key: the key itself, or its digest."""
     if None not in keys and max(map(len, keys), default=0) < _DIGEST_BYTES:  # type: ignore[arg-type]
         return keys

@@ -140,11 +140,11 @@ def _topic(topic: str, what: str) -> Condition:
         known = _metadata(cluster)
         if known is None:
             return False
-        told = [any(name == topic for name, *_ in each.topics) for each in known]
+        listed = [any(name == topic for name, *_ in each.topics) for each in known]
         there = znodes.exists(cluster, f"/brokers/topics/{topic}")
         if what == "exists":
-            return there and all(told)
-        return not (there or any(told) or znodes.exists(cluster, f"/admin/delete_topics/{topic}"))
+            return there and all(listed)
+        return not (there or any(listed) or znodes.exists(cluster, f"/admin/delete_topics/{topic}"))
 
     return holds
 

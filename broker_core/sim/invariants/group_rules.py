@@ -60,7 +60,7 @@ def transitioned(checker: Checker, event: group.GroupTransitioned) -> None:
         stored = 0 if known is None else known.stable_generation
         shadow = checker.groups[event.group] = ShadowGroup(event.partition, generation, stored)
         if generation < stored:
-            _went_back(checker, event.group, shadow)
+            _generation_decreased(checker, event.group, shadow)
         return
     if known is None:
         return
@@ -74,11 +74,11 @@ def transitioned(checker: Checker, event: group.GroupTransitioned) -> None:
             )
     elif event.to_state == "Stable":
         if generation <= known.stable_generation:
-            _went_back(checker, event.group, known)
+            _generation_decreased(checker, event.group, known)
         known.stable_generation = generation
 
 
-def _went_back(checker: Checker, name: str, shadow: ShadowGroup) -> None:
+def _generation_decreased(checker: Checker, name: str, shadow: ShadowGroup) -> None:
     checker.violated(
         "I-GROUP",
         shadow.partition,

@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 try:
                     self._rehearse(address, started.pid, plan)
                 except Refused as error:
-                    raise CommandError(f"{error}\nThe lab said last:\n{process.said()}") from error
+                    raise CommandError(f"{error}\nThe lab's last output:\n{process.last_output()}") from error
                 finally:
                     process.stop()
         except (NoLab, Refused, OSError) as error:

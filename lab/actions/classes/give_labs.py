@@ -14,7 +14,7 @@ from django.db import transaction
 from lab import selectors
 from lab.actions.classes.give_class import delete_class
 from lab.actions.classes.live_class import class_folder, lesson_of
-from lab.actions.give_state import set_aside, stand_aside, take_state
+from lab.actions.give_state import save_for_handout, set_aside, take_state
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.notices import Notice, tell
@@ -54,7 +54,7 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
     branch = await (start_lesson(host, user, lesson, language) if lesson else open_lab(host, user, classroom.title))
     lab = await host.lab(branch.run.slug, branch.name)
     await lab.act(lambda live: live.pacer.set_mode("pause"))
-    await set_aside(host, classroom, branch, await stand_aside(lab))
+    await set_aside(host, classroom, branch, await save_for_handout(lab))
     return branch
 
 

@@ -4,7 +4,7 @@ import asyncio
 from weakref import WeakValueDictionary
 
 from lab.actions.classes.live_class import LiveClass
-from lab.actions.give_state import set_aside, stand_aside, take_state
+from lab.actions.give_state import save_for_handout, set_aside, take_state
 from lab.classroom.acts.facts import GiveState, TakeState
 from lab.models import Branch, Class, Participant
 from lab.runtime.host import Host
@@ -27,7 +27,7 @@ async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
         raise Refusal("class_act.many_handouts", 409, max=MAX_HANDOUTS)
     run, _, name = lead.partition("/")
     branch = await Branch.objects.select_related("run").aget(run__slug=run, name=name)
-    seq = await stand_aside(await host.lab(run, name))
+    seq = await save_for_handout(await host.lab(run, name))
     made = await set_aside(host, classroom, branch, seq)
     return GiveState(made.number, lead, made.seq, made.at_us)
 

@@ -27,13 +27,13 @@ async def notes_of(me: Participant) -> list[dict[str, Any]]:
     """Everything that a participant may read, by time."""
     folder = class_folder(me.classroom.slug)
     own = await asyncio.to_thread(read_notes, folder, me.source)
-    told = [*(_told(OWN, one) for one in own), *await shared_notes(me.classroom.slug)]
-    return sorted(told, key=lambda one: one["at_us"])
+    notes = [*(_note_json(OWN, one) for one in own), *await shared_notes(me.classroom.slug)]
+    return sorted(notes, key=lambda one: one["at_us"])
 
 
 async def shared_notes(slug: str) -> list[dict[str, Any]]:
     """Those that staff of a class share with it, by time."""
-    return [_told(SHARED, one) for one in await asyncio.to_thread(read_notes, class_folder(slug), SHARED)]
+    return [_note_json(SHARED, one) for one in await asyncio.to_thread(read_notes, class_folder(slug), SHARED)]
 
 
 async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
@@ -50,7 +50,7 @@ async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
     added = await asyncio.to_thread(add_note, folder, whose, at_us, text, me.source)
     if added is None:
         raise Refusal("refusal.many_notes", 409, max=MAX_NOTES)
-    return _told(SHARED if note.shared else OWN, added)
+    return _note_json(SHARED if note.shared else OWN, added)
 
 
 async def delete_note(me: Participant, id: str) -> None:
@@ -70,5 +70,5 @@ def _ensure_may_share(me: Participant, is_shared: bool) -> None:
         raise Refusal("refusal.not_allowed", 403)
 
 
-def _told(whose: str, note: StoredNote) -> dict[str, Any]:
+def _note_json(whose: str, note: StoredNote) -> dict[str, Any]:
     return {"id": f"{whose}-{note.note}", "at_us": note.at_us, "text": note.text, "shared": whose == SHARED}

@@ -52,8 +52,8 @@ def completed_poll(act: ops.MakePoll, chapter: str) -> ops.MakePoll:
     step = predicted_step(chapter, act.step)
     if step is None or step.prediction is None:
         raise Refusal("class_act.no_prediction", 404, step=act.step)
-    body = " ".join(step.text.said(act.lang).replace("**", "").split())
-    choices = tuple(_said(choice, act.lang) for choice in step.prediction.choices)
+    body = " ".join(step.text.in_language(act.lang).replace("**", "").split())
+    choices = tuple(_choice_text(choice, act.lang) for choice in step.prediction.choices)
     return msgspec.structs.replace(act, text=act.text or body[:MAX_TEXT_LENGTH], choices=choices)
 
 
@@ -64,8 +64,8 @@ def predicted_step(chapter: str, number: int) -> Step | None:
     return step if step is not None and step.prediction is not None else None
 
 
-def _said(choice: Choice, language: str) -> str:
-    note = "" if choice.note is None else f": {choice.note.said(language)}"
+def _choice_text(choice: Choice, language: str) -> str:
+    note = "" if choice.note is None else f": {choice.note.in_language(language)}"
     return f"{choice.value}{note}"[:MAX_CHOICE_LENGTH]
 
 

@@ -14,7 +14,7 @@ from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found, config_of
 from lab.analytics.build.held import places
 from lab.analytics.build.lineage import by_identity
-from lab.analytics.build.segments import SCHEMA, News, Span, SpanOf, news, read
+from lab.analytics.build.segments import SCHEMA, Appended, Span, SpanOf, appended, read
 from lab.analytics.build.unit import Job, enter
 from lab.analytics.build.values import UNREADABLE, Unreadable, unreadable
 from lab.analytics.build.vocabularies import Fields, lacking, noted, of_entry
@@ -73,9 +73,9 @@ def unread(
             or any(lost.reason == "rewritten" for lost in known.damage)
         )
         try:
-            new = _news(folder, entry, is_new=is_new)
+            new = _appended(folder, entry, is_new=is_new)
             if new.is_rewritten:
-                is_new, new = True, _news(folder, entry, is_new=True)
+                is_new, new = True, _appended(folder, entry, is_new=True)
         except FileNotFoundError:
             todo.gone.add(entry.branch)
             continue
@@ -107,7 +107,7 @@ def unread(
     return todo
 
 
-def _is_same(known: BranchEntry, new: News) -> bool:
+def _is_same(known: BranchEntry, new: Appended) -> bool:
     """Whether a recording that was read from its beginning is the one that the ledger knows."""
     return places(known.ranges) == places(new.ranges)
 
@@ -130,7 +130,7 @@ def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list
 
     def ends(entry: BranchEntry) -> int:
         folder = folders.get(entry.branch, folder_at(entry.place))
-        return entry.last_seq or (news(folder, (), (), 0, 0).last_seq if folder.is_dir() else 0)
+        return entry.last_seq or (appended(folder, (), (), 0, 0).last_seq if folder.is_dir() else 0)
 
     every = by_identity({**ledger, **merged}.values(), ledger, ends)
     for branch, known in ledger.items():
@@ -140,10 +140,10 @@ def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list
     return [(folder, every[branch]) for branch, folder in folders.items()]
 
 
-def _news(folder: Folder, entry: BranchEntry, *, is_new: bool) -> News:
+def _appended(folder: Folder, entry: BranchEntry, *, is_new: bool) -> Appended:
     if is_new:
-        return news(folder, (), (), 0, entry.own_from_seq)
-    return news(folder, entry.ranges, entry.damage, entry.last_seq, entry.own_from_seq)
+        return appended(folder, (), (), 0, entry.own_from_seq)
+    return appended(folder, entry.ranges, entry.damage, entry.last_seq, entry.own_from_seq)
 
 
 def _described(folder: Folder, entry: BranchEntry, last_seq: int) -> Iterator[tuple[Damage, bytes]]:

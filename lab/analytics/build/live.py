@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from lab.analytics.build.acts import ROWS, Clock, FoundLog, clock_of, rows_of
 from lab.analytics.build.current import no_rows
-from lab.analytics.build.segments import news
+from lab.analytics.build.segments import appended
 from lab.analytics.build.sizes import applied
 from lab.analytics.store.ledger import ReadRange
 from lab.analytics.tables import BRANCH_COLUMNS, Table, Tables
@@ -170,10 +170,10 @@ def _read(found: FoundLog, known: _Log | None) -> _Log:
     is_anew = known is None or known.people != found.people or known.rooms != found.rooms
     before = _Log(found.people, found.rooms) if known is None or is_anew else known
     try:
-        new = news(found.folder, before.ranges, (), before.last_seq, 0)
+        new = appended(found.folder, before.ranges, (), before.last_seq, 0)
         if new.is_rewritten:
             before, is_anew = _Log(found.people, found.rooms), True
-            new = news(found.folder, (), (), 0, 0)
+            new = appended(found.folder, (), (), 0, 0)
     except FileNotFoundError:
         return _Log(found.people, found.rooms)
     clock = before.clock if new.first is None else clock_of(new.first)

@@ -15,7 +15,7 @@ from lab.analytics.build.current import Current, no_rows
 from lab.analytics.build.ingest import Unread
 from lab.analytics.build.plan import Dirty, dirty_logs
 from lab.analytics.build.run import CancelledError, Outcome, until_published
-from lab.analytics.build.segments import news
+from lab.analytics.build.segments import appended
 from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, enter
 from lab.analytics.store import attempts
@@ -108,7 +108,7 @@ def _unread(
         name = one.entry.branch
         known = ledger.get(name, one.entry)
         try:
-            new = news(one.folder, known.ranges, known.damage, known.last_seq, 0)
+            new = appended(one.folder, known.ranges, known.damage, known.last_seq, 0)
         except FileNotFoundError:
             todo.gone.add(name)
             continue
@@ -175,7 +175,7 @@ def _make(job: Job, wanted: WantedLogs, dirty: Sequence[Dirty], attempt: attempt
     for one in dirty:
         if wanted.is_cancelled():
             raise CancelledError
-        attempts.heard(job.store, attempt)
+        attempts.renew(job.store, attempt)
         table = one.table
         units = set(one.units)
         frames = {need: _needed(job, table, job.registry[need], units) for need in table.needs}

@@ -260,7 +260,7 @@ def _make(job: Job, plan: Plan, wanted: Wanted, attempt: attempts.Attempt) -> li
 def _one(job: Job, dirty: Dirty, wanted: Wanted, attempt: attempts.Attempt) -> list[CheckResult]:
     if wanted.is_cancelled():
         raise CancelledError
-    attempts.heard(job.store, attempt)
+    attempts.renew(job.store, attempt)
     return list(make_for_branches(job, dirty, wanted.say).warnings)
 
 

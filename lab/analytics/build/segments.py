@@ -64,7 +64,7 @@ class Batch(NamedTuple):
 
 
 @dataclass
-class News:
+class Appended:
     """What has been written since a recording was last read. `first` is the record at offset 0, if it is included.
 
     `is_rewritten`: data read before no longer exists, so everything has to be read again.
@@ -79,9 +79,9 @@ class News:
     is_rewritten: bool = False
 
 
-def news(
+def appended(
     folder: Folder, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int
-) -> News:
+) -> Appended:
     """The unread part of a log: complete batches only, so a log can be read while it is being written.
 
     Args:
@@ -94,7 +94,7 @@ def news(
 
     Raises FileNotFoundError if the log does not exist any more.
     """
-    found = News(last_seq=last_seq)
+    found = Appended(last_seq=last_seq)
     marks = _marks(known, damage)
     # A file with another name is not a segment.
     paths = [path for path in inside(folder, "*.log") if path.stem.isdecimal() and path.is_file()]
@@ -104,7 +104,7 @@ def news(
         data = path.read_bytes()
         mark = marks.get(path.name, 0)
         if not _is_unchanged(path.name, data, known) or _is_repaired(path.name, data, damage):
-            return News(is_rewritten=True)
+            return Appended(is_rewritten=True)
         if mark < len(data):
             _read(path, data, mark, own_from_seq, found, 0 if following is None else int(following.stem) - 1)
     return found
@@ -171,7 +171,7 @@ def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ROWS)
 
 
-def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:
+def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: Appended, ends_with: int) -> None:
     """`ends_with`: the last event of the segment, derived from the name of the next one; 0 for the last segment."""
     run: list[Batch] = []
     position = mark
@@ -215,7 +215,7 @@ def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: News, 
     _close(path, run, found)
 
 
-def _close(path: Folder, run: Sequence[Batch], found: News) -> None:
+def _close(path: Folder, run: Sequence[Batch], found: Appended) -> None:
     """Makes a range and its spans of contiguous batches."""
     if not run:
         return

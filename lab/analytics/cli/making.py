@@ -87,7 +87,7 @@ def build_tables(
         raise AnalyticsError(f"There is no log of class {unknown[0]}. Expected the short name in the class's address.")
     began_s = last_s = time.monotonic()
 
-    def told(made: Made) -> None:
+    def table_done(made: Made) -> None:
         nonlocal last_s
         now_s = time.monotonic()
         say(f"{made.table.name:<28}{made.written.rows:>12,} rows {now_s - last_s:>8.1f} s")
@@ -95,12 +95,12 @@ def build_tables(
 
     names = [name for pattern in patterns for name in named(pattern)]
     with spark() as session:
-        wanted = Wanted(with_ancestors(chosen, every), names or None, is_full=is_full, say=told)
+        wanted = Wanted(with_ancestors(chosen, every), names or None, is_full=is_full, say=table_done)
         store = store_at(place)
         outcome = build(session, store, wanted)
         if found_logs:
             erase_gone(store, found_logs, is_all=is_all)
-            learned = build_logs(session, store, WantedLogs(found_logs, names or None, is_full=is_full, say=told))
+            learned = build_logs(session, store, WantedLogs(found_logs, names or None, is_full=is_full, say=table_done))
             outcome = _both(outcome, learned)
     if is_all and outcome.build is not None:
         read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}

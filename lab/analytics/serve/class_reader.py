@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lab.analytics.build.acts import FoundLog
-from lab.analytics.build.segments import news
+from lab.analytics.build.segments import appended
 from lab.analytics.figures import classes, lessons
 from lab.analytics.figures.parts import Figure, Row, Stored, Words
 from lab.analytics.figures.stored import figure_of
@@ -152,7 +152,7 @@ def _has_news(found: FoundLog, entry: BranchEntry | None) -> bool:
     if entry is None:
         return True
     try:
-        new = news(found.folder, entry.ranges, entry.damage, entry.last_seq, 0)
+        new = appended(found.folder, entry.ranges, entry.damage, entry.last_seq, 0)
     except FileNotFoundError:
         return False
     # A class log that was replaced with its recording has fewer events, which changes nothing.

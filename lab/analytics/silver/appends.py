@@ -59,10 +59,10 @@ def _requests(rpcs: DataFrame) -> DataFrame:
     )  # fmt: skip
     verifies = rpcs.where(F.col("api") == "AddPartitionsToTxn")
     asked = verifies.where("message = 'request'").select(BRANCH, "cause_seq", F.col("rpc_no").alias("correlation"))
-    told = verifies.where("message = 'response' and arrived_seq is not null").select(
+    answered = verifies.where("message = 'response' and arrived_seq is not null").select(
         BRANCH, "correlation", F.col("arrived_seq").alias("told_seq")
     )
-    verified = produces.join(asked.join(told, [BRANCH, "correlation"]), [BRANCH, "cause_seq"])
+    verified = produces.join(asked.join(answered, [BRANCH, "correlation"]), [BRANCH, "cause_seq"])
     # One question may be about several requests: the first counts, so that a batch is never counted twice.
     whole = F.min(F.struct("sent_seq", *(name for name in produces.columns if name not in (BRANCH, "sent_seq"))))
     first = verified.withColumn("cause_seq", F.col("told_seq")).groupBy(BRANCH, "told_seq").agg(whole.alias("one"))

@@ -44,7 +44,7 @@ def begin(store: Store) -> Attempt:
     return attempt
 
 
-def heard(store: Store, attempt: Attempt) -> None:
+def renew(store: Store, attempt: Attempt) -> None:
     """Heartbeat: the attempt is still in progress."""
     store.files.write(_name(attempt), packed(msgspec.structs.replace(attempt, heard_ms=int(time.time() * 1_000))))
 

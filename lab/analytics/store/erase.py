@@ -53,7 +53,7 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
     for name, state in build.file.tables.items():
         if state.unit in UNITS:
             changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
-    count = _write_anew(store, build, changes, people)
+    count = _rewrite(store, build, changes, people)
     publish(store, build, changes)
     for number in store.pinned():
         store.pin(number, is_pinned=False)
@@ -65,7 +65,7 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
     return count
 
 
-def _write_anew(store: Store, build: Build, changes: Changes, people: Set[str]) -> int:
+def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str]) -> int:
     """Writes the remaining acts as one file. Returns the number of removed ones."""
     acts = rows(store, build, ACTS)
     if acts is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 
 from lab.analytics import place
-from lab.analytics.store.objects import Address, client, filesystem, told
+from lab.analytics.store.objects import Address, client, filesystem, translated_errors
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -38,31 +38,31 @@ class ObjectFiles:
         return str(self._address)
 
     def read(self, name: str) -> bytes:
-        with told(self.address):
+        with translated_errors(self.address):
             return bytes(self._client.get(self._address.at(name)).bytes())
 
     def create(self, name: str, data: bytes) -> None:
-        with told(self.address):
+        with translated_errors(self.address):
             self._client.put(self._address.at(name), data, mode="create", use_multipart=False)
 
     def write(self, name: str, data: bytes) -> None:
-        with told(self.address):
+        with translated_errors(self.address):
             self._client.put(self._address.at(name), data)
 
     def names(self, folder: str) -> list[str]:
         start = self._address.at(folder)
         cut = len(self._address.folder) + 1 if self._address.folder else 0
-        with told(self.address):
+        with translated_errors(self.address):
             found = [one["path"] for page in self._client.list(start or None) for one in page]
         return sorted(path[cut:] for path in found)
 
     def size(self, name: str) -> int:
-        with told(self.address):
+        with translated_errors(self.address):
             return int(self._client.head(self._address.at(name))["size"])
 
     def delete(self, name: str) -> None:
         below = self.names(name)
-        with told(self.address):
+        with translated_errors(self.address):
             # To delete what is not there succeeds.
             self._client.delete([self._address.at(one) for one in (name, *below)])
         if self._spool is not None:
@@ -79,7 +79,7 @@ class ObjectFiles:
             yield ds.dataset(str(copy), format="parquet")
             return
         # Rows are read within the context, so that failures are reported in the same way.
-        with told(self.address):
+        with translated_errors(self.address):
             path = f"{self._address.bucket}/{self._address.at(name)}"
             yield ds.dataset(path, format="parquet", filesystem=filesystem())
 
@@ -101,7 +101,7 @@ class ObjectFiles:
         folder = self._copies() / name
         yield str(folder)
         for part in sorted(folder.rglob("*.parquet")):
-            with told(self.address):
+            with translated_errors(self.address):
                 self._client.put(self._address.at(part.relative_to(self._copies()).as_posix()), part)
 
     def _fetch(self, name: str, copy: Path) -> None:
@@ -111,7 +111,7 @@ class ObjectFiles:
         for part in self.names(name) or [name]:
             target = half / part.removeprefix(name).lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
-            with told(self.address), target.open("wb") as stream:
+            with translated_errors(self.address), target.open("wb") as stream:
                 for chunk in self._client.get(self._address.at(part)).stream():
                     stream.write(chunk)
         half.replace(copy)

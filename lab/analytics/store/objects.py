@@ -114,7 +114,7 @@ def client(address: Address) -> "S3Store":
 
 
 @contextmanager
-def told(place: str) -> Iterator[None]:
+def translated_errors(place: str) -> Iterator[None]:
     """The errors of an object store, whichever of its two clients has met them: what is not there is a
     FileNotFoundError, what is there already a FileExistsError, and all other failures are Refusals.
     """
@@ -179,35 +179,35 @@ class ObjectPath:
         return ObjectPath(Address(self._address.bucket, self._address.folder.rpartition("/")[0]))
 
     def is_dir(self) -> bool:
-        with told(str(self)):
+        with translated_errors(str(self)):
             return bool(filesystem().get_file_info(self._path).type == pafs.FileType.Directory)
 
     def is_file(self) -> bool:
-        with told(str(self)):
+        with translated_errors(str(self)):
             return bool(filesystem().get_file_info(self._path).type == pafs.FileType.File)
 
     def glob(self, pattern: str) -> list["ObjectPath"]:
         """What is in this folder and has a name that ends as `pattern`, `*.log`, does."""
-        with told(str(self)):
+        with translated_errors(str(self)):
             found = filesystem().get_file_info(pafs.FileSelector(self._path, allow_not_found=True))
         names = (one.base_name for one in found)
         return [self / name for name in names if name.endswith(pattern.removeprefix("*"))]
 
     def open(self, mode: str = "rb") -> BinaryIO:
-        with told(str(self)):
+        with translated_errors(str(self)):
             stream: BinaryIO = filesystem().open_input_file(self._path)
         return stream
 
     def written_s(self) -> float:
         """When it was written: seconds of wall time. Raises FileNotFoundError."""
-        with told(str(self)):
+        with translated_errors(str(self)):
             info = filesystem().get_file_info(self._path)
         if info.mtime_ns is None:
             raise FileNotFoundError(str(self))
         return float(info.mtime_ns) / 1e9
 
     def read_bytes(self) -> bytes:
-        with told(str(self)), filesystem().open_input_file(self._path) as stream:
+        with translated_errors(str(self)), filesystem().open_input_file(self._path) as stream:
             data: bytes = stream.read()
         return data
 

@@ -72,14 +72,14 @@ def excerpt_of(playback: Playback, titles: Sequence[str], span: Span) -> ClassEx
 def described(playback: Playback, titles: Sequence[str], span: Span) -> dict[str, Any]:
     """The description of the class, limited to the passage."""
     from_us, to_us = span
-    told = describe(playback, ANYBODY, titles)
-    bucket_us, counts = told["density"]["bucket_us"], told["density"]["counts"]
+    full = describe(playback, ANYBODY, titles)
+    bucket_us, counts = full["density"]["bucket_us"], full["density"]["counts"]
     kept = [count if from_us <= n * bucket_us <= to_us else 0 for n, count in enumerate(counts)]
     return {
-        **told,
+        **full,
         "density": {"bucket_us": bucket_us, "counts": kept[: to_us // bucket_us + 1]},
-        **{name: clipped(told[name], span) for name in ("off_record", "quiet")},
-        **{name: [one for one in told[name] if from_us <= one["at_us"] <= to_us] for name in ("questions", "polls")},
+        **{name: clipped(full[name], span) for name in ("off_record", "quiet")},
+        **{name: [one for one in full[name] if from_us <= one["at_us"] <= to_us] for name in ("questions", "polls")},
     }
 
 

@@ -75,11 +75,11 @@ def mark_after_fetches(rng: Random) -> Question:
     fetches = [event for _, event in scenario.events(RemoteReplicaUpdated) if event.replica.startswith(f"{_NAME}@")]
     leader = scenario.replica(_NAME, 1)
     mark, end = leader["high_watermark"], leader["log_end_offset"]
-    told = [remote["log_end_offset"] for remote in leader["remotes"].values()]
+    fetched = [remote["log_end_offset"] for remote in leader["remotes"].values()]
     choices, right = drawn(
         rng,
         mark,
-        [(max(told), "ack-message"), (end, "push-to-followers"), (mark + 1, "one-per-copy")],
+        [(max(fetched), "ack-message"), (end, "push-to-followers"), (mark + 1, "one-per-copy")],
         around(mark),
     )
     return Question(
@@ -87,7 +87,7 @@ def mark_after_fetches(rng: Random) -> Question:
         given=tuple(f"{event.follower}: Fetch {_NAME} @{event.log_end_offset}" for event in fetches[-6:]),
         choices=choices,
         right=right,
-        reason=text("review_replicate.trace.reason", mark=mark, offsets=", ".join(map(str, [end, *told]))),
+        reason=text("review_replicate.trace.reason", mark=mark, offsets=", ".join(map(str, [end, *fetched]))),
     )
 
 

@@ -53,9 +53,9 @@ class Audience:
         if is_followed and self._beat is None:
             # One beat for all branches: the loop wakes all watchers together, and they share frames.
             beat_s = load.beat_s
-            self._beat = self._loop.call_at((self._loop.time() // beat_s + 1) * beat_s, self.tell_followers)
+            self._beat = self._loop.call_at((self._loop.time() // beat_s + 1) * beat_s, self.notify_followers)
 
-    def tell_followers(self) -> None:
+    def notify_followers(self) -> None:
         """There may be something new for the pages that only look."""
         self._beat = None
         for watcher in self.watchers:

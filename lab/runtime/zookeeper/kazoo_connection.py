@@ -158,13 +158,13 @@ class KazooConnection:
 
     def read(self, path: str, kind: ReadKind, *, watch: bool) -> Any:
         """What kazoo's method of that name returns, or None where there is nothing. See `wait_for` for the watch."""
-        return self._told(path, kind, self._ask(path, kind, watch=watch))
+        return self._result(path, kind, self._ask(path, kind, watch=watch))
 
     def arm(self, watches: Iterable[tuple[str, ReadKind]]) -> None:
         """Sets watches as `read` does, all requests at once."""
         requests = [(path, kind, self._ask(path, kind, watch=True)) for path, kind in watches]
         for path, kind, request in requests:
-            self._told(path, kind, request)
+            self._result(path, kind, request)
 
     def _ask(self, path: str, kind: ReadKind, *, watch: bool) -> Any:
         if watch:
@@ -172,7 +172,7 @@ class KazooConnection:
                 self._armed.add((path, kind == "get_children"))
         return getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
 
-    def _told(self, path: str, kind: ReadKind, request: Any) -> Any:
+    def _result(self, path: str, kind: ReadKind, request: Any) -> Any:
         try:
             answer = self._answer(request, text("refusal.zookeeper_read"))
             return (answer[0] or b"", answer[1]) if kind == "get" else answer

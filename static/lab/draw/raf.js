@@ -31,7 +31,7 @@ export class Frames {
   /** Its message is handled after the frame in which it was sent has been painted. */
   #after = new MessageChannel();
   /** Whether there were changes or input since the last drawn frame. */
-  #news = true;
+  #isDirty = true;
 
   /** @param {Player} player @param {Drawing[]} drawings in the order in which they are drawn */
   constructor(player, drawings) {
@@ -44,7 +44,7 @@ export class Frames {
 
   /** Asks for a frame because there is something new to draw. */
   wake() {
-    this.#news = true;
+    this.#isDirty = true;
     this.#ask();
   }
 
@@ -60,7 +60,7 @@ export class Frames {
 
   /** @param {number} now */
   #frame(now) {
-    if (!this.#news && !this.#player.isBehind && now - this.#began_ms < this.#cost_ms / MOTION_SHARE) {
+    if (!this.#isDirty && !this.#player.isBehind && now - this.#began_ms < this.#cost_ms / MOTION_SHARE) {
       this.#asked = 0;
       this.#ask();
       return;
@@ -72,7 +72,7 @@ export class Frames {
       again = this.#draw(now);
     } finally {
       this.#asked = 0; // a drawing that throws must not stop the others for good
-      this.#news = false;
+      this.#isDirty = false;
     }
     // One that keeps a pace waits for a frame that others want: while time runs there are many.
     if (again || this.#drawings.some((drawing) => drawing.dirty && !drawing.pace_ms)) this.#ask();

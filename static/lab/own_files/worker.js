@@ -4,26 +4,26 @@ import { OwnFiles } from "./own_files.js";
 
 /** @import { Given } from "./own_files.js" */
 
-const NEWS_MS = 100;
+const SEND_EVERY_MS = 100;
 
-let told = 0;
+let sent_ms = 0;
 /** @type {ReturnType<typeof setTimeout> | 0} */
 let timer = 0;
 
-function tell() {
+function send() {
   clearTimeout(timer);
   timer = 0;
-  told = performance.now();
+  sent_ms = performance.now();
   postMessage({ state: files.state() });
 }
 
-/** Says what is new, ten times a second at most. */
-function news() {
-  if (performance.now() - told > NEWS_MS) tell();
-  else timer ||= setTimeout(tell, NEWS_MS);
+/** Sends the state, at most ten times a second. */
+function sendSoon() {
+  if (performance.now() - sent_ms > SEND_EVERY_MS) send();
+  else timer ||= setTimeout(send, SEND_EVERY_MS);
 }
 
-const files = new OwnFiles(news);
+const files = new OwnFiles(sendSoon);
 
 /** What is done without an answer. */
 const DEEDS = {
@@ -46,7 +46,7 @@ async function answered(what, values) {
   const deed = new Map(Object.entries(DEEDS)).get(what);
   if (deed) {
     await deed(/** @type {{ given: Given[] }} */ (values));
-    tell();
+    send();
     return null;
   }
   const question = /** @type {Map<string, (this: OwnFiles, values: object) => unknown>} */ (new Map(Object.entries(QUESTIONS))).get(what);

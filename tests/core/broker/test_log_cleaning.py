@@ -39,8 +39,8 @@ class HeardRun(ShellRun):
 
 
 def events(shell: HeardRun, kind: type) -> list:
-    told = (decode(seq, data)[4] for seq, data in enumerate(shell.heard))
-    return [event for event in told if isinstance(event, kind)]
+    every = (decode(seq, data)[4] for seq, data in enumerate(shell.heard))
+    return [event for event in every if isinstance(event, kind)]
 
 
 def told_by_cleaners(shell: HeardRun) -> list:

@@ -64,7 +64,7 @@ def api_versions(era: str, version: int, answered_in: int) -> tuple[int, list[tu
 def test_api_versions_are_those_of_real_brokers(era: str) -> None:
     survey = json.loads((SURVEYS / ERAS[era].release / "survey.json").read_text())
     error, ranges = survey["api_versions(error,[key,min,max])"]
-    assert api_versions(era, 0, answered_in=0) == (error, [tuple(told) for told in ranges])
+    assert api_versions(era, 0, answered_in=0) == (error, [tuple(versions) for versions in ranges])
 
 
 @pytest.mark.parametrize("era", list(ERAS))

@@ -170,16 +170,16 @@ def test_start_up_moves_the_machines_from_nothing_and_resignation_clears_them() 
             for broker in (1, 2, 3)
         },
     }
-    told: dict[str, str] = {}
+    state_of: dict[str, str] = {}
     for *_, event in cluster.events:
         if isinstance(event, PartitionStateChanged) and event.controller == new.host.name:
-            assert event.from_state == told.get(event.partition, "NonExistentPartition")
-            told[event.partition] = event.state
+            assert event.from_state == state_of.get(event.partition, "NonExistentPartition")
+            state_of[event.partition] = event.state
         elif isinstance(event, ReplicaStateChanged) and event.controller == new.host.name:
-            assert event.from_state == told.get(event.replica, "NonExistentReplica")
-            told[event.replica] = event.state
+            assert event.from_state == state_of.get(event.replica, "NonExistentReplica")
+            state_of[event.replica] = event.state
     described = new.describe()
-    assert told == described["partitions"] | described["replicas"]
+    assert state_of == described["partitions"] | described["replicas"]
     others = [
         b.controller for b in cluster.brokers.values() if not b.controller.is_active and b.name in cluster.kernel.up
     ]
@@ -208,9 +208,9 @@ def test_broker_that_restarts_at_once_is_handled_as_failed_then_started() -> Non
     broker.connect_and_register()
     cluster.settle()
     assert cluster.state("orders-0")[:3] == (3, 1, [3, 1])
-    told = [request for request in broker.requests if isinstance(request, LeaderAndIsrRequest)]
-    assert told
-    assert all(request.broker_epoch == broker.broker_epoch for request in told)
+    requests = [request for request in broker.requests if isinstance(request, LeaderAndIsrRequest)]
+    assert requests
+    assert all(request.broker_epoch == broker.broker_epoch for request in requests)
 
 
 def test_controller_requests_are_sequential_and_retried_after_a_disconnect() -> None:
@@ -242,13 +242,13 @@ def test_restarted_broker_gets_full_state_though_an_earlier_request_was_lost() -
     cluster.zookeeper.close("b3", "expired")
     broker.connect_and_register()
     cluster.settle()
-    told = [
+    partitions = [
         state.partition
         for each in broker.requests
         if isinstance(each, LeaderAndIsrRequest)
         for state in each.partitions
     ]
-    assert set(told) == {"orders-0"}
+    assert set(partitions) == {"orders-0"}
     assert not cluster.controller.channels.channels[3].queue
 
 

@@ -34,16 +34,16 @@ def test_annotation_covers_every_byte_and_stops_at_corrupt_ones() -> None:
 def test_fields_are_annotated_with_position_type_and_value() -> None:
     api = BY_NAME["FindCoordinator"]
     frame = encode_request(api, 4, api.request.type(key_type=1, coordinator_keys=["pay"]), client_id="me")
-    told = {field.path: (field.type, field.value) for field in annotate_request(api, 4, frame)}
-    assert told["request_api_key"] == ("int16", "10 FindCoordinator")
-    assert told["client_id"] == ("string", "me")
-    assert told["key_type"] == ("int8", "1")
-    assert told["coordinator_keys"] == ("[string]", "1")
-    assert told["coordinator_keys[0]"] == ("string", "pay")
+    annotated = {field.path: (field.type, field.value) for field in annotate_request(api, 4, frame)}
+    assert annotated["request_api_key"] == ("int16", "10 FindCoordinator")
+    assert annotated["client_id"] == ("string", "me")
+    assert annotated["key_type"] == ("int8", "1")
+    assert annotated["coordinator_keys"] == ("[string]", "1")
+    assert annotated["coordinator_keys[0]"] == ("string", "pay")
     answer = api.response.type(coordinators=[api.response.Coordinator(key="pay", error_code=15)])
-    told = {
+    annotated = {
         field.path: (field.type, field.value)
         for field in annotate_response(api, 4, encode_response(api, 4, answer, correlation_id=9))
     }
-    assert told["correlation_id"] == ("int32", "9")
-    assert told["coordinators[0].error_code"] == ("int16", "15 COORDINATOR_NOT_AVAILABLE")
+    assert annotated["correlation_id"] == ("int32", "9")
+    assert annotated["coordinators[0].error_code"] == ("int16", "15 COORDINATOR_NOT_AVAILABLE")

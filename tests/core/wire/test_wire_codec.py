@@ -126,10 +126,10 @@ def as_kafkas_json(kind: Kind, value: Any) -> Any:
         return value
     tree = {}
     for field in kind.schema.structs[type(value).__name__].fields:
-        told = getattr(value, field.name)
-        if field.is_in(kind.version) and (field.tag is None or told != getattr(type(value)(), field.name)):
+        part = getattr(value, field.name)
+        if field.is_in(kind.version) and (field.tag is None or part != getattr(type(value)(), field.name)):
             name = re.sub("_(.)", lambda match: match[1].upper(), field.name)
-            tree[name] = as_kafkas_json(kind, b"" if field.type == "records" and told else told)
+            tree[name] = as_kafkas_json(kind, b"" if field.type == "records" and part else part)
     return tree
 
 
@@ -176,9 +176,9 @@ def test_random_messages_decode_alike_in_kio_and_kafka_python(rounds) -> None:
 
 def test_kafkas_own_classes_read_and_wrote_the_same() -> None:
     """Recorded from kafka-clients 3.9.1: API, message, version, its bytes, its fields in the JSON of its converter."""
-    told = [line.split("\t") for line in RECORDED.read_text().splitlines()]
+    rows = [line.split("\t") for line in RECORDED.read_text().splitlines()]
     seen = set()
-    for api_name, name, version, data_text, fields in told:
+    for api_name, name, version, data_text, fields in rows:
         api = BY_NAME[api_name]
         kind = Kind(api, api.request if name == api.request.name else api.response, int(version))
         seen.add(kind)

@@ -49,12 +49,12 @@ function opened(t) {
   return { room, socket, changes, pass: (ms) => (now_ms += ms) };
 }
 
-test("the first frame says where the page is and what it has", (t) => {
+test("the first frame contains the page's address and its last event", (t) => {
   const { socket } = opened(t);
   assert.deepEqual(socket.sent[0], { k: "hello", v: 1, schema: CLASS_SCHEMA, have: 0, boot: "", place: "lab" });
 });
 
-test("sections are applied, and what is applied is acknowledged", (t) => {
+test("sections are applied and acknowledged", (t) => {
   const { room, socket, changes } = opened(t);
   socket.receive({ k: "snap", upto: 7, patch: [["/people", {}], ["/pace", 0], ["/people/p3", { name: "Calm Otter" }]] });
   socket.receive({ k: "e", after: 7, upto: 9, ev: [], patch: [["/pace", 4], ["/people/p3"]] });
@@ -63,7 +63,7 @@ test("sections are applied, and what is applied is acknowledged", (t) => {
   assert.equal(changes.filter((what) => what === "tree").length, 2);
 });
 
-test("a gap makes a new connection that says what the page has", (t) => {
+test("after a gap the page reconnects and sends its last event", (t) => {
   const { room, socket } = opened(t);
   socket.receive({ k: "snap", upto: 7, patch: [["/pace", 1]] });
   socket.receive({ k: "e", after: 8, upto: 9, ev: [], patch: [["/pace", 2]] });
@@ -73,7 +73,7 @@ test("a gap makes a new connection that says what the page has", (t) => {
   assert.deepEqual([next.sent[0].have, next.sent[0].boot], [7, "b1"]);
 });
 
-test("an act whose answer was lost is sent again with its id, and done once", async (t) => {
+test("an act whose answer was lost is sent again with its id, and executed once", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   mock.method(Math, "random", () => 0);
@@ -95,14 +95,14 @@ test("an act whose answer was lost is sent again with its id, and done once", as
   assert.equal((await done).seq, 12);
 });
 
-test("a refusal reaches who acted", async (t) => {
+test("a refusal is returned to the caller of the act", async (t) => {
   const { room, socket } = opened(t);
   const done = room.act({ op: "take_lead", lab: "k1/main" });
   socket.receive({ k: "no", id: socket.acts()[0].id, status: 403, what: "You may not do this.", expected: "", todo: "Ask the instructor." });
   await assert.rejects(done, { what: "You may not do this.", todo: "Ask the instructor." });
 });
 
-test("a vote that waits for others is sent again after a reconnect, until it is written", async (t) => {
+test("a pending vote is sent again after a reconnect, until it is written", async (t) => {
   const { room, socket } = opened(t);
   const kept = room.act({ op: "vote", poll: 1, answer: "0", sure: 60 });
   const [vote] = socket.acts();
@@ -115,7 +115,7 @@ test("a vote that waits for others is sent again after a reconnect, until it is 
   assert.equal(socket.acts().length, 2);
 });
 
-test("tiles that are gone are removed", (t) => {
+test("tiles that no longer exist are removed", (t) => {
   const { room, socket } = opened(t);
   socket.receive({ k: "tiles", tiles: { p3: ["pause", 4, 100, "orders-0", []], p4: ["play", 9, 200, "", []] } });
   socket.receive({ k: "tiles", tiles: { p4: null } });

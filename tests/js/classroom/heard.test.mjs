@@ -10,7 +10,7 @@ const MINE = { role: "learner", looked_by: [], notes: {}, votes: {}, hand_us: 0,
 const ids = (tree, before = {}) =>
   heardByLearner(learnersFacts({ mine: MINE, ...before }), learnersFacts({ mine: MINE, ...tree })).map(({ id }) => id);
 
-test("a learner hears what staff do, once", () => {
+test("actions of staff are announced to a learner once", () => {
   const poll = { text: "Where?", phase: "open", choices: ["at 45", "at 46"], shown: false };
   const [opened] = heardByLearner(learnersFacts({ mine: MINE }), learnersFacts({ mine: MINE, polls: { 1: poll } }));
   assert.deepEqual(opened, { topic: "poll", id: "heard.poll_open", values: { text: "Where?" } });
@@ -28,7 +28,7 @@ test("a learner hears what staff do, once", () => {
   assert.deepEqual(ids({ mine: { ...MINE, notes: { 1: {} } } }), ["heard.note"]);
 });
 
-test("a timer is heard at its start, half of it, a minute, ten seconds and its end", () => {
+test("a timer is announced at its start, half of it, a minute, ten seconds and its end", () => {
   const whole = 5 * MINUTE;
   const heard = [];
   let before = Infinity;
@@ -43,7 +43,7 @@ test("a timer is heard at its start, half of it, a minute, ten seconds and its e
   assert.deepEqual(heardOfTimer(Infinity, 20e6, 20e6), { topic: "timer", id: "heard.timer_seconds", values: { n: 20 } });
 });
 
-test("staff hear of hands, questions, learners who are stuck and people at the door, each once", () => {
+test("hands, questions, stuck learners and people at the door are announced to staff, each once", () => {
   const ada = { name: "Ada", role: "learner", presence: "here", waits: false };
   const facts = (people, questions = {}) => staffsFacts({ people, questions }, (p, name) => name || p);
   const quiet = facts({ p2: ada });

@@ -35,7 +35,7 @@ function local(availability) {
   return type;
 }
 
-test("recognition is offered only where the browser does it on this machine", async () => {
+test("recognition is offered only where the browser performs it on this machine", async () => {
   assert.equal(await recognises(undefined, "en"), false);
   assert.equal(await recognises(browser("available"), "en"), false, "it cannot promise to");
   assert.equal(await recognises(local("downloadable"), "zh-CN"), false);
@@ -44,7 +44,7 @@ test("recognition is offered only where the browser does it on this machine", as
   assert.deepEqual(type.asked, [{ langs: ["zh-CN"], processLocally: true }]);
 });
 
-test("a sentence has the time at which it was first heard, and recognition goes on after a pause", () => {
+test("a sentence has the time of its first recognition, and recognition continues after a pause", () => {
   const type = local("available");
   let now_us = 1e6;
   const [heard, ended] = [[], []];
@@ -63,7 +63,7 @@ test("a sentence has the time at which it was first heard, and recognition goes 
   assert.deepEqual([type.last.starts, ended], [2, []]);
 });
 
-test("what ends recognition is told once", () => {
+test("the end of recognition is reported once", () => {
   const type = local("available");
   const ended = [];
   new Recogniser(type, "en", () => 0, () => {}, (why) => ended.push(why));

@@ -13,14 +13,14 @@ const map = new ClassMap([
   [50 * S, 1, 3, 500, "pause", 0],
 ]);
 
-test("an instant of the class is one of the lab that was shown then", () => {
+test("an instant of the class belongs to the lab that was shown then", () => {
   assert.equal(map.labAt(5 * S), null);
   assert.deepEqual(map.labAt(14 * S), { lab: 0, seq: 5, at_us: 11_000, runs: true });
   assert.deepEqual(map.labAt(29 * S), { lab: 0, seq: 30, at_us: 26_000, runs: false });
   assert.equal(map.labAt(99 * S).lab, 1);
 });
 
-test("within a row the time of a lab goes on, and no further than the next row finds it", () => {
+test("within a row the time of a lab advances, at most to that of the next row", () => {
   const early = new ClassMap([[0, 0, 1, 0, "play", S], [10 * S, 0, 9, 4 * S, "pause", 0]]);
   assert.equal(early.labAt(3 * S).at_us, 3 * S);
   assert.equal(early.labAt(9 * S).at_us, 4 * S);
@@ -32,26 +32,26 @@ test("within a row the time of a lab goes on, and no further than the next row f
   }
 });
 
-test("an instant of a lab that was shown twice is the last one before the playhead, else the first", () => {
+test("of an instant that was shown twice the last before the playhead is used, else the first", () => {
   assert.equal(map.classAt(0, 11_000), 34 * S);
   assert.equal(map.classAt(0, 11_000, 33 * S), 14 * S);
   assert.equal(map.classAt(0, 11_000, 35 * S), 34 * S);
   assert.equal(map.classAt(0, 11_000, 0), 14 * S);
 });
 
-test("what was never shown has no instant", () => {
+test("an event that was never shown has no instant", () => {
   assert.equal(map.classAt(0, 500), null);
   assert.equal(map.classAt(1, 9000), null);
   assert.equal(map.classAt(7, 500), null);
 });
 
-test("to an instant and back", () => {
+test("instants of class and lab are inverse", () => {
   for (const at_us of [10 * S, 12.5 * S, 19 * S, 33 * S, 49 * S]) {
     assert.equal(map.classAt(0, map.labAt(at_us).at_us, at_us), at_us);
   }
 });
 
-test("an event of a lab that stands is at the instant at which it was told, not at the first with that lab's instant", () => {
+test("an event of a paused lab is at the instant at which it was reported, not at the first with that lab's instant", () => {
   const standing = new ClassMap([
     [10 * S, 0, 5, 1000, "play", 1000],
     [20 * S, 0, 30, 11_000, "pause", 0],

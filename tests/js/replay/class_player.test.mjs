@@ -29,7 +29,7 @@ function opened(asked = []) {
   });
 }
 
-test("an instant shows what the class was then, forward and backward, in any order", async () => {
+test("an instant shows the class at that time, in any order of seeking", async () => {
   const player = opened();
   await player.open();
   const wanted = new Map([[0, [undefined, undefined, 0]], [1.5, ["Lin", undefined, 1]], [4, ["Lin", 1, 4]], [9, ["Lin", 1, 4]],
@@ -47,7 +47,7 @@ test("an instant shows what the class was then, forward and backward, in any ord
   }
 });
 
-test("a segment is asked for once, and what is not here is said", async () => {
+test("a segment is requested once, and missing ones are reported", async () => {
   /** @type {string[]} */
   const asked = [];
   const player = opened(asked);
@@ -59,7 +59,7 @@ test("a segment is asked for once, and what is not here is said", async () => {
   assert.deepEqual(asked.filter((address) => address.includes("segments/")), ["/r/segments/0.json"]);
 });
 
-test("what comes next is fetched before it is needed, and once", async () => {
+test("the next segment is fetched before it is needed, and once", async () => {
   /** @type {string[]} */
   const asked = [];
   const player = opened(asked);
@@ -71,7 +71,7 @@ test("what comes next is fetched before it is needed, and once", async () => {
   assert.deepEqual(asked.filter((address) => address.includes("segments/")), ["/r/segments/0.json", "/r/segments/1.json"]);
 });
 
-test("a pointer is where it was, fades, and is taken away", async () => {
+test("a pointer is at its position, fades, and is removed", async () => {
   const player = opened();
   await player.open();
   await player.load(3 * S);

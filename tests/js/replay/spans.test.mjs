@@ -5,13 +5,13 @@ import { advance, IDLE_SHOWN_US, idleOf, saved, spanAt, without } from "../../..
 
 const S = 1e6;
 
-test("what is in some spans and in none of others", () => {
+test("spans are subtracted from other spans", () => {
   assert.deepEqual(without([[0, 10], [20, 30]], [[2, 4], [8, 22], [29, 40]]), [[0, 2], [4, 8], [22, 29]]);
   assert.deepEqual(without([[0, 10]], []), [[0, 10]]);
   assert.deepEqual(without([[3, 5]], [[0, 10]]), []);
 });
 
-test("a span is idle where nobody speaks for more than two seconds", () => {
+test("a span without speech for more than two seconds is idle", () => {
   const quiet = [[0, 10 * S], [20 * S, 21 * S]];
   assert.deepEqual(idleOf(quiet, [[3 * S, 4 * S]], []), [[0, 3 * S], [4 * S, 10 * S]]);
   assert.deepEqual(idleOf(quiet, [[2 * S, 9 * S]], []), []);
@@ -34,7 +34,7 @@ test("skipping saves what an idle span takes beyond half a second", () => {
   }
 });
 
-test("time runs at its speed, and never within what is off the record", () => {
+test("time advances at its speed, and skips what is off the record", () => {
   const how = { speed: 4, idle: [], off: [[10 * S, 20 * S]] };
   assert.equal(advance(0, S, how), 4 * S);
   assert.equal(advance(9 * S, S, how), 23 * S);
@@ -42,12 +42,12 @@ test("time runs at its speed, and never within what is off the record", () => {
   assert.equal(advance(9 * S, 250_000, how), 20 * S);
 });
 
-test("an idle span takes no longer at a higher speed", () => {
+test("an idle span does not take longer at a higher speed", () => {
   const how = { speed: 4, idle: [[0, 1000 * S]], off: [] };
   assert.ok(advance(0, IDLE_SHOWN_US + 1, how) >= 1000 * S);
 });
 
-test("the span that holds an instant begins with it and ends before its end", () => {
+test("a span includes its start and excludes its end", () => {
   assert.deepEqual(spanAt([[1, 2], [4, 6]], 4), [4, 6]);
   assert.equal(spanAt([[1, 2], [4, 6]], 2), null);
   assert.equal(spanAt([], 2), null);

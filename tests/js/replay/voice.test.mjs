@@ -27,7 +27,7 @@ function elementOf() {
 const voiceOf = (element, broken = []) =>
   new Voice(element, (piece) => `/audio/${piece}`, audio, (pieces) => broken.splice(0, broken.length, ...pieces));
 
-test("while a piece plays, it says where the class is", () => {
+test("while a piece plays, it determines the time of the class", () => {
   const element = elementOf();
   const voice = voiceOf(element);
   assert.equal(element.preservesPitch, true);
@@ -37,7 +37,7 @@ test("while a piece plays, it says where the class is", () => {
   assert.equal(voice.at_us, 21.1 * S);
 });
 
-test("where nothing was recorded the voice waits, and the clock leads", () => {
+test("where no sound was recorded, the clock determines the time", () => {
   const element = elementOf();
   const voice = voiceOf(element);
   voice.play(20 * S, 1);
@@ -47,13 +47,13 @@ test("where nothing was recorded the voice waits, and the clock leads", () => {
   assert.equal(voice.pieceAt(101 * S), null);
 });
 
-test("of two pieces that overlap the later one is heard", () => {
+test("of two overlapping pieces the later one is played", () => {
   const voice = voiceOf(elementOf());
   assert.equal(voice.pieceAt(70 * S).piece, 0);
   assert.equal(voice.pieceAt(71 * S).piece, 1);
 });
 
-test("a voice that is less than 120 ms off is left alone", () => {
+test("a difference of less than 120 ms is not corrected", () => {
   const element = elementOf();
   const voice = voiceOf(element);
   voice.play(20 * S, 1);
@@ -65,7 +65,7 @@ test("a voice that is less than 120 ms off is left alone", () => {
   assert.ok(Math.abs(element.currentTime - 9.9) < 1e-9);
 });
 
-test("a piece that cannot be played is passed over, and tried again at the next press of play", () => {
+test("a piece that cannot be played is skipped, and tried again at the next press of play", () => {
   const element = elementOf();
   const broken = [];
   const voice = voiceOf(element, broken);
@@ -82,7 +82,7 @@ test("a piece that cannot be played is passed over, and tried again at the next 
   assert.equal(element.src, "/audio/0");
 });
 
-test("only a browser that wants a gesture first keeps the voice silent", async () => {
+test("sound is off only if the browser requires a gesture first", async () => {
   for (const [name, paused] of [["NotAllowedError", true], ["AbortError", false]]) {
     const element = elementOf();
     element.play = () => Promise.reject(Object.assign(new Error(), { name }));

@@ -44,7 +44,7 @@ function senderOf(status, outbox = outboxOf(), sleep = async () => {}) {
 
 const slice = () => new Blob([new Uint8Array(4)]);
 
-test("on a full disk of the server sound waits, and is sent with what comes next", async () => {
+test("while the server's disk is full, sound is stored, and sent with the next slices", async () => {
   let code = 507;
   const { sender, heard, outbox } = senderOf(() => code);
   const { taker } = sender;
@@ -61,7 +61,7 @@ test("on a full disk of the server sound waits, and is sent with what comes next
   assert.equal(await outbox.waiting(), 0);
 });
 
-test("what the server will never take is dropped, and said", async () => {
+test("sound that the server refuses for good is dropped and reported", async () => {
   const { sender, heard, outbox } = senderOf((address) => (address.includes("/1/0?") ? 409 : 200));
   const { taker } = sender;
   taker.began({ piece: 1, at_us: 1000, type: "audio/webm" });
@@ -74,7 +74,7 @@ test("what the server will never take is dropped, and said", async () => {
   assert.equal(await outbox.waiting(), 0);
 });
 
-test("a piece that ends while the network is away arrives whole", async () => {
+test("a piece that ends while offline arrives completely", async () => {
   let isAway = true;
   const { sender, heard, outbox } = senderOf(() => (isAway ? 503 : 200), outboxOf(), async () => {
     // The next look at the network, a minute later: the piece has ended, and the next one has begun.
@@ -97,7 +97,7 @@ test("a piece that ends while the network is away arrives whole", async () => {
   assert.equal(await outbox.waiting(), 0);
 });
 
-test("sound that the browser cannot store is said", async () => {
+test("sound that the browser cannot store is reported", async () => {
   const { sender, heard } = senderOf(() => 200, outboxOf({ full: true }));
   const { taker } = sender;
   taker.began({ piece: 1, at_us: 1000, type: "audio/webm" });
@@ -137,7 +137,7 @@ function recorderType({ begins }) {
 
 const taker = { began: () => {}, slice: () => {}, ended: () => {} };
 
-test("a browser that ends the recording by itself is noticed, one that was asked to is not", async () => {
+test("an end of the recording by the browser is reported, a requested end is not", async () => {
   let fails = 0;
   const { Recorder, made } = recorderType({ begins: 9 });
   const first = new SoundRecorder(null, () => 0, taker, Recorder, () => fails++);
@@ -149,7 +149,7 @@ test("a browser that ends the recording by itself is noticed, one that was asked
   assert.equal(fails, 1);
 });
 
-test("a browser that cannot begin the next piece is noticed at the end of this one", () => {
+test("a failed start of the next piece is reported at the end of this one", () => {
   let fails = 0;
   const { Recorder, made } = recorderType({ begins: 1 });
   const recorder = new SoundRecorder(null, () => 0, taker, Recorder, () => fails++);

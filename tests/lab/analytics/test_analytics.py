@@ -124,12 +124,12 @@ class Hands(Analyst):
     class Worker:
         def __init__(self) -> None:
             self.stdin = self
-            self.told: list[Order | Cancel] = []
+            self.sent: list[Order | Cancel] = []
             self.is_killed = False
             self.pid = 0
 
         def write(self, line: bytes) -> None:
-            self.told.append(msgspec.json.decode(line, type=Order | Cancel))
+            self.sent.append(msgspec.json.decode(line, type=Order | Cancel))
 
         def flush(self) -> None:
             """Nothing is kept back."""
@@ -144,9 +144,9 @@ class Hands(Analyst):
         self.hand = self.Worker()
         return self.hand
 
-    def told(self) -> list[str]:
+    def sent(self) -> list[str]:
         """The jobs that were handed over; those to be cancelled with a minus."""
-        return [f"-{one.job}" if isinstance(one, Cancel) else one.job for one in self.hand.told]
+        return [f"-{one.job}" if isinstance(one, Cancel) else one.job for one in self.hand.sent]
 
     def report(self, job: Job, **more: Any) -> None:
         with self._lock:
@@ -168,14 +168,14 @@ def test_job_of_a_waiting_page_runs_before_watchers_and_builds(hands: Hands) -> 
     nightly = hands.begin("b", NOTHING, "build")
     watched = hands.begin("c", NOTHING, "watch")
     asked = hands.begin("d", NOTHING, "page")
-    assert hands.told() == [first.id]  # one at a time
+    assert hands.sent() == [first.id]  # one at a time
     hands.report(first, done=True)
-    assert hands.told() == [first.id, asked.id]
+    assert hands.sent() == [first.id, asked.id]
     # a page of a waiting build is opened
     assert hands.begin("b", NOTHING, "page") is nightly
     for job in (asked, nightly):
         hands.report(job, done=True)
-    assert hands.told() == [first.id, asked.id, nightly.id, watched.id]
+    assert hands.sent() == [first.id, asked.id, nightly.id, watched.id]
     hands._cancel_idle()
 
 
@@ -186,9 +186,9 @@ def test_cancelled_job_stops_at_its_current_stage(hands: Hands, monkeypatch: pyt
     assert hands.cancel("b", waiting.id) is waiting and waiting.state == "cancelled"
     assert hands.cancel("a", running.id) is running and running.state == "running"
     assert hands.cancel("a", "j99") is None and hands.cancel("b", running.id) is None
-    assert hands.told() == [running.id, f"-{running.id}"]
+    assert hands.sent() == [running.id, f"-{running.id}"]
     hands.report(running, cancelled=True)
-    assert running.state == "cancelled" and hands.told()[2:] == [last.id]
+    assert running.state == "cancelled" and hands.sent()[2:] == [last.id]
     assert hands.begin("a", NOTHING) is not running
     # Spark does not listen: the worker ends with it
     deaf = hands.hand

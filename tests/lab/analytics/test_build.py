@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from lab.analytics.build import held
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.run import CancelledError
-from lab.analytics.build.segments import news
+from lab.analytics.build.segments import appended
 from lab.analytics.failures import explained
 from lab.analytics.store.builds import Store
 from lab.analytics.store.files import LocalFiles
@@ -255,6 +255,6 @@ def test_log_is_read_up_to_its_last_whole_batch_wherever_it_is_cut(lab: Lab) -> 
     cut.mkdir(parents=True)
     for length in range(start, end, 7):
         (cut / f"{0:020d}.log").write_bytes(data[:length])
-        found = news(cut, (), (), 0, 0)
+        found = appended(cut, (), (), 0, 0)
         assert (found.last_seq, found.damage) == (first - 1, []), length
     assert before[3] == first - 1

@@ -17,7 +17,7 @@ from lab.analytics.build.acts import Clock, FoundLog, rows_of
 from lab.analytics.build.events import EVENTS, field_types, of_kind
 from lab.analytics.build.found import Found
 from lab.analytics.build.lineage import by_identity, lineage
-from lab.analytics.build.segments import Span, news, read
+from lab.analytics.build.segments import Span, appended, read
 from lab.analytics.build.values import NARROW, PRESENT, UNREADABLE, row_of, written
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.ledger import BranchEntry
@@ -141,15 +141,15 @@ def test_log_is_read_up_to_its_first_invalid_batch(
     for base, data in segments.items():
         (tmp_path / f"{base:020}.log").write_bytes(data)
     (tmp_path / "notes.log").write_text("no segment")
-    found = news(tmp_path, (), (), 0, 0)
+    found = appended(tmp_path, (), (), 0, 0)
     rows = [row for span in found.spans for each in read("b", "r", 0, span) for row in each.to_pylist()]
     assert [row["seq"] for row in rows if row["kind"] != UNREADABLE] == seqs
-    told = [(one.from_seq, one.to_seq, one.reason) for one, _ in found.damage]
+    reported = [(one.from_seq, one.to_seq, one.reason) for one, _ in found.damage]
     for row in rows:
         if row["kind"] == UNREADABLE:
             why = json.loads(row["payload"])
-            told.append((row["seq"], why.get("to_seq", 0) or row["seq"], why["reason"]))
-    assert told == lost
+            reported.append((row["seq"], why.get("to_seq", 0) or row["seq"], why["reason"]))
+    assert reported == lost
 
 
 @pytest.mark.parametrize(
@@ -407,10 +407,10 @@ def test_parent_added_later_owns_its_events(lab: Lab) -> None:
     forked.flush()
 
     def said(found: Found, identity: str, origin: str = "", parent_seq: int = 0) -> Found:
-        told = msgspec.structs.replace(
+        renamed = msgspec.structs.replace(
             found.entry, identity=identity, origin=origin, parent_seq=parent_seq, parent="", own_from_seq=0
         )
-        return found._replace(entry=told)
+        return found._replace(entry=renamed)
 
     child, parent = said(entry(forked), "2", "1", 900), said(entry(lab.recording), "1")
     lab.build(child)

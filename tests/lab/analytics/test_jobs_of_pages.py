@@ -44,8 +44,8 @@ def test_jobs_of_a_lesson_are_followed_and_cancelled_by_their_owner(
     visitor.sign_in_as("job-learner")
     other_visitor.sign_in_as("job-other")
     job = plant(learner_log(pseudonym(settings.DATA, user_named("job-learner").pk)))
-    told = visitor.get(f"{LESSON}/{job.id}.json").json
-    assert told == {"state": "queued", "progress": 0.0, "stage": "", "error": None, "published": 0}
+    queued = visitor.get(f"{LESSON}/{job.id}.json").json
+    assert queued == {"state": "queued", "progress": 0.0, "stage": "", "error": None, "published": 0}
     assert other_visitor.get(f"{LESSON}/{job.id}.json").status == 404
     assert other_visitor.post_json(f"{LESSON}/{job.id}/cancel", {}).status == 404
     assert job.state == "queued"

@@ -129,14 +129,14 @@ def busy() -> MemoryClass:
 
 @pytest.mark.parametrize("p", [BOB, WATCHER, SCREEN])
 def test_no_frame_identifies_a_learner_or_their_acts(busy: MemoryClass, p: str) -> None:
-    told = everything_for(board_of(busy), p)
-    assert f'"{ADA}"' not in told
-    assert f"name of {ADA}" not in told
-    assert "secret-act" not in told
-    assert "cleared-it" not in told
-    assert "text 2" not in told, "a note is for one"
-    assert "text 1" in told, "a question is for all"
-    stage = [event for event in msgspec.json.decode(told.split('{"k":"snap"')[0])["ev"] if event[4][0] == "StageShown"]
+    sent = everything_for(board_of(busy), p)
+    assert f'"{ADA}"' not in sent
+    assert f"name of {ADA}" not in sent
+    assert "secret-act" not in sent
+    assert "cleared-it" not in sent
+    assert "text 2" not in sent, "a note is for one"
+    assert "text 1" in sent, "a question is for all"
+    stage = [event for event in msgspec.json.decode(sent.split('{"k":"snap"')[0])["ev"] if event[4][0] == "StageShown"]
     assert stage[0][2] == ""
 
 
@@ -154,11 +154,11 @@ def test_no_split_before_it_is_shown_and_no_right_answer_before_it_is_revealed()
     room_.do(TEACHER, ops.OpenPoll(1))
     for number, p in enumerate([ADA, BOB, "p7", "p8", "p9", "p10"]):
         room_.do(p, ops.CastVote(1, "01"[number % 2], 80))
-    told = everything_for(board_of(room_), BOB)
-    assert '"Voted"' not in told
-    assert '"splits"' not in told
-    assert '"right"' not in told.replace('"right":0,', "")
-    assert '"PollMade"' not in told
+    sent = everything_for(board_of(room_), BOB)
+    assert '"Voted"' not in sent
+    assert '"splits"' not in sent
+    assert '"right"' not in sent.replace('"right":0,', "")
+    assert '"PollMade"' not in sent
     room_.do(TEACHER, ops.ClosePoll(1))
     assert '"splits"' not in everything_for(board_of(room_), BOB)
     room_.do(TEACHER, ops.ShowSplit(1))
@@ -176,7 +176,7 @@ def test_position_of_the_leading_lab_is_sent_to_staff_only(busy: MemoryClass, mo
     state, board = busy.state, board_of(busy)
     pages = {p: Outbox(board, viewer, -1) for p in (TEACHER, BOB) if (viewer := board.viewer(p)) is not None}
     assert all(page._next() for page in pages.values())
-    told: dict[str, list[dict[str, Any]]] = {p: [] for p in pages}
+    sent: dict[str, list[dict[str, Any]]] = {p: [] for p in pages}
     for moved in range(1, 121):
         event = lead.LabMoved(lab="run-p1/main", seq=moved, at_us=moved, mode="play", rate_us=1)
         envelope = (state.last_seq + 1, state.last_us, "room", "", event)
@@ -185,11 +185,11 @@ def test_position_of_the_leading_lab_is_sent_to_staff_only(busy: MemoryClass, mo
         board.take(Published([entry], *sections_of(state, NoWords(), set(changed)), now_of(state)))
         for p, page in pages.items():
             page.notify()
-            told[p] += [msgspec.json.decode(frame) for frame in iter(page._next, None)]
+            sent[p] += [msgspec.json.decode(frame) for frame in iter(page._next, None)]
             page.acknowledge(state.last_seq)
-    assert [(frame["ev"], frame["patch"]) for frame in told[BOB]] == [([], [])] * 2, "told before it falls out of it"
-    assert len(told[TEACHER]) == 120
-    assert told[TEACHER][-1]["patch"] == [
+    assert [(frame["ev"], frame["patch"]) for frame in sent[BOB]] == [([], [])] * 2, "told before it falls out of it"
+    assert len(sent[TEACHER]) == 120
+    assert sent[TEACHER][-1]["patch"] == [
         ["/lead_lab", {"lab": "run-p1/main", "seq": 120, "at_us": 120, "mode": "play", "rate_us": 1}]
     ]
 
@@ -219,10 +219,10 @@ def test_vote_is_sent_to_staff_and_its_voter_but_not_to_hundreds_of_pages() -> N
             page.notify()
         return {p: [msgspec.json.decode(frame) for frame in iter(page._next, None)] for p, page in pages.items()}
 
-    told = vote(NoWords())
-    assert told[BOB] == []
-    assert told[TEACHER][0]["patch"][0][1]["votes"] == 1
-    assert [path for path, _ in told[ADA][0]["patch"]] == ["/polls/1", "/mine"]
+    sent = vote(NoWords())
+    assert sent[BOB] == []
+    assert sent[TEACHER][0]["patch"][0][1]["votes"] == 1
+    assert [path for path, _ in sent[ADA][0]["patch"]] == ["/polls/1", "/mine"]
     board.take(Published([], *sections_of(state, OtherWords(), {"polls/1"}), now_of(state)))
     assert vote(OtherWords())[BOB][0]["patch"][0][1]["text"] == "other text 1", "what was erased is told"
     assert vote(OtherWords())[BOB] == []
@@ -242,9 +242,9 @@ def test_two_rounds_of_40_voters_count_each_once_and_show_no_split_before_it_is_
             room_.do(p, ops.CastVote(1, str(int(number < 15 + 20 * turn)), 50), id=f"second-{turn}")
         room_.do(TEACHER, ops.ClosePoll(1))
         board = board_of(room_)
-        told = "".join(everything_for(board, p) for p in learners)
-        assert '"splits"' not in told and '"Voted"' not in told
-        assert '"right"' not in told.replace('"right":0,', "")
+        sent = "".join(everything_for(board, p) for p in learners)
+        assert '"splits"' not in sent and '"Voted"' not in sent
+        assert '"right"' not in sent.replace('"right":0,', "")
     room_.do(TEACHER, ops.ShowSplit(1))
     shown = everything_for(board_of(room_), learners[0])
     assert '"count":40,"answers":{"0":25,"1":15}' in shown, "of each, the last vote of the first round"

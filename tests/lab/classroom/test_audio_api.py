@@ -53,11 +53,11 @@ def test_received_piece_is_announced_and_served_in_ranges(classroom: Classroom) 
         large = classroom.visitors["p1"].put(f"{base(classroom)}/audio/1/1?at_us=1", bytes(3_000_000), "audio/webm")
         assert large.status == 413 and "3000000 bytes" in large.json["what"]
         end = f"{base(classroom)}/audio/{at_us // 1000}/end"
-        told = {"slices": len(SLICES), "length_us": LENGTH_US}
-        assert classroom.visitors["p1"].post_json(end, told).json == {"missing": [2, 4, 5]}
+        body = {"slices": len(SLICES), "length_us": LENGTH_US}
+        assert classroom.visitors["p1"].post_json(end, body).json == {"missing": [2, 4, 5]}
         for index in (5, 2, 4):
             assert put(classroom, at_us, index) == 200
-        assert classroom.visitors["p1"].post_json(end, told).json == {"missing": []}
+        assert classroom.visitors["p1"].post_json(end, body).json == {"missing": []}
         ada.until_held("/audio arrived_us", LENGTH_US)
         assert classroom.visitors["p1"].post_json(
             f"{base(classroom)}/audio/voice", {"spans": [[at_us, at_us + 10]]}

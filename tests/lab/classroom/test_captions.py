@@ -70,9 +70,9 @@ def test_a_bad_file_is_refused_with_its_line(why: str) -> None:
     kind, line, data = BAD[why]
     with pytest.raises(Refusal) as refused:
         parse(data, LENGTH_US)
-    told = refused.value.as_json("en"), refused.value.as_json("zh-CN")
-    assert refused.value.id == f"refusal.caption_{kind}" and str(line) in told[0]["what"]
-    assert all("{" not in sentence for one in told for sentence in one.values())
+    texts = refused.value.as_json("en"), refused.value.as_json("zh-CN")
+    assert refused.value.id == f"refusal.caption_{kind}" and str(line) in texts[0]["what"]
+    assert all("{" not in sentence for one in texts for sentence in one.values())
 
 
 def test_one_caption_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

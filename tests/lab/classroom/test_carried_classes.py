@@ -128,8 +128,8 @@ def test_class_with_lost_sound_erased_person_and_corrected_captions_is_exported_
                 query = f"?at_us={at_us}&digest={sha256(SLICES[index]).hexdigest()}"
                 address = f"{recording}/audio/{at_us // 1_000}/{index}{query}"
                 assert teacher.put(address, SLICES[index], "audio/webm").status == 200
-            told = {"slices": len(SLICES), "length_us": LENGTH_US, "gives_up": True}
-            assert teacher.post_json(f"{recording}/audio/{at_us // 1_000}/end", told).status == 200
+            body = {"slices": len(SLICES), "length_us": LENGTH_US, "gives_up": True}
+            assert teacher.post_json(f"{recording}/audio/{at_us // 1_000}/end", body).status == 200
             cue = {"from_us": 0, "to_us": 900_000, "text": "as typed"}
             assert teacher.post_json(f"{recording}/captions/en/cues", cue).status == 200
             assert page.act("end_class")["k"] == "done"
@@ -228,9 +228,9 @@ def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> Non
 def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[str, Any]) -> None:
     """The recording as a page, all of it and the passage in which broker 1 crashes."""
     parts = parts_of(teacher.get(f"{address}.html").text)
-    about, told = parts["about"], json.dumps(parts)
+    about, page = parts["about"], json.dumps(parts)
     assert about["length_us"] == shown["length_us"] and about["chapters"]["en"] == shown["chapters"]
-    assert "LabsSeen" not in told and not any(key in told for key in ('"/progress', '"/notes'))
+    assert "LabsSeen" not in page and not any(key in page for key in ('"/progress', '"/notes'))
     assert about["people"] == [one for one in shown["people"] if one["role"] == "instructor"]
     assert {"lab-0-index", "lab-1-index", "map", "class-0", "captions-en", "captions-zh-CN"} <= set(parts)
     assert {f"sound-{one['piece']}" for one in shown["audio"]["pieces"]} <= set(parts)
@@ -259,8 +259,8 @@ def page_has_the_notes_for_the_class(teacher: Visitor, address: str, shown: dict
     """Those that staff shared, in the passage; nobody's own."""
     begin, end = (one["at_us"] for one in shown["chapters"][2:4])
     notes = (begin + 1, "Look at b1.", True), (begin + 2, "my-own-note", False), (end + 1, "Later.", True)
-    told = [{"at_us": at_us, "text": text, "shared": shared} for at_us, text, shared in notes]
-    written = [teacher.post_json(f"{address}/notes", one).json["id"] for one in told]
+    sent = [{"at_us": at_us, "text": text, "shared": shared} for at_us, text, shared in notes]
+    written = [teacher.post_json(f"{address}/notes", one).json["id"] for one in sent]
     whole = parts_of(teacher.get(f"{address}/page.html").text)
     assert [one["text"] for one in whole["notes"]] == ["Look at b1.", "Later."]
     assert whole["about"]["can"] == {"read_notes": True} and "my-own-note" not in json.dumps(whole)
@@ -414,8 +414,8 @@ def chapter(**fields: Any) -> Callable[[Entries], bytes]:
 def sound(**changes: Any) -> Callable[[Entries], bytes]:
     """A piece of sound that is described in this way."""
     piece = {"piece": 1, "at_us": 1_000, "length_us": 5, "type": "audio/webm", "bytes": 1, "digest": ""}
-    told = json.dumps({"pieces": [piece], **changes}).encode()
-    return lambda entries: packed(described({**entries, "audio/1.webm": b"x", "audio/pieces.json": told}))
+    index = json.dumps({"pieces": [piece], **changes}).encode()
+    return lambda entries: packed(described({**entries, "audio/1.webm": b"x", "audio/pieces.json": index}))
 
 
 BOMB_BYTES, BOMB_CRC = 3 * 2**30, 0x480BBE37

@@ -215,8 +215,8 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
         while "outcome" not in ada.held.get("/polls/2", {}):
             ada.read()
         shown = ada.held["/polls/2"]
-        told = [event[4][0] for frame in ada.frames if frame["k"] == "e" for event in frame["ev"]]
-        assert [kind for kind in told if kind in ("SettlingBegan", "Revealed")] == ["SettlingBegan", "Revealed"]
+        kinds = [event[4][0] for frame in ada.frames if frame["k"] == "e" for event in frame["ev"]]
+        assert [kind for kind in kinds if kind in ("SettlingBegan", "Revealed")] == ["SettlingBegan", "Revealed"]
         assert (shown["outcome"], shown["by"], shown["lab"]) == ("1", "lab", f"{leading}/main")
         seq = shown["seq"]
         chain = classroom.visitors["p1"].get(f"/api/runs/{leading}/main/chain?seq={seq}").json

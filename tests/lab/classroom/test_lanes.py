@@ -100,10 +100,10 @@ def test_page_gets_all_rows_first_and_then_changed_ones() -> None:
     rows, first, second = WallRows[Wall](), Wall(), Wall()
     assert list(rows.due({"p2": b"[2]", "p3": b"[3]"}, [first])) == [(first, {"p2": b"[2]", "p3": b"[3]"})]
     assert list(rows.due({}, [first])) == []
-    told = dict(rows.due({"p3": b"[33]"}, [first, second]))
-    assert told == {first: {"p3": b"[33]"}, second: {"p2": b"[2]", "p3": b"[33]"}}
-    told = dict(rows.due({"p2": NO_ROW}, [first]))
-    assert told == {first: {"p2": NO_ROW}}
+    rows_by_reader = dict(rows.due({"p3": b"[33]"}, [first, second]))
+    assert rows_by_reader == {first: {"p3": b"[33]"}, second: {"p2": b"[2]", "p3": b"[33]"}}
+    rows_by_reader = dict(rows.due({"p2": NO_ROW}, [first]))
+    assert rows_by_reader == {first: {"p2": NO_ROW}}
     assert dict(rows.due({}, [Wall()])).popitem()[1] == {"p3": b"[33]"}
 
 

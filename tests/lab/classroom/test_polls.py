@@ -72,7 +72,7 @@ def test_lab_settles_a_poll_and_staff_may_overrule_it() -> None:
     begin = Given(TEACHER, facts.BeginSettling(1, "lead/main", 80))
     with pytest.raises(Refusal) as refused:
         room_.give(begin)
-    assert refused.value.status == 409, "nobody leads"
+    assert refused.value.status == 409, "no one leads"
     assert room_.refused(TEACHER, ops.SettlePoll(1)) == 409
     room_.do(TEACHER, ops.TakeLead("lead/main"))
     assert room_.give(begin) == [poll.SettlingBegan(poll=1, lab="lead/main", seq=80)]
@@ -84,8 +84,8 @@ def test_lab_settles_a_poll_and_staff_may_overrule_it() -> None:
     assert public["settling"] == {"lab": "lead/main", "seq": 80}
     assert "by_lab" not in public
     assert room_.fact(facts.SettlePoll(1, "other/main", "1", 90)) == [], "of a lab that does not settle it"
-    (told,) = room_.fact(facts.SettlePoll(1, "lead/main", "1", 88))
-    assert told == poll.Revealed(poll=1, outcome="1", lab="lead/main", seq=88, by="lab")
+    (revealed,) = room_.fact(facts.SettlePoll(1, "lead/main", "1", 88))
+    assert revealed == poll.Revealed(poll=1, outcome="1", lab="lead/main", seq=88, by="lab")
     assert settling_of(room_.state) is None
     assert (staff_view(room_)["by"], staff_view(room_)["outcome"], staff_view(room_)["seq"]) == ("lab", "1", 88)
     with pytest.raises(Refusal):

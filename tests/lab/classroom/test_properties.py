@@ -40,7 +40,7 @@ def test_rules_hold_after_every_act(steps: list[tuple[int, Act]]) -> None:
     for seconds, act in steps:
         room_.after(seconds)
         before = msgspec.json.decode(msgspec.json.encode(room_.state), type=State)
-        told = len(room_.log)
+        published = len(room_.log)
         try:
             found = room_.give(act)
         except Refusal:
@@ -52,7 +52,7 @@ def test_rules_hold_after_every_act(steps: list[tuple[int, Act]]) -> None:
             assert actor.is_in, "nobody acts who is kicked, has left or waits"
         _check(room_.state, before, found)
         again = before
-        changed = [path for envelope in room_.log[told:] for path in fold(again, envelope)]
+        changed = [path for envelope in room_.log[published:] for path in fold(again, envelope)]
         for page in pages:
             page.tell(room_.state, changed)
     for page in pages:

@@ -42,8 +42,8 @@ def install(tmp_path: Path) -> Install:
 def refused(command: list[str], audio: Path) -> Refusal:
     with pytest.raises(Refusal) as found:
         asyncio.run(recognise(command, audio, "en", 5 * S))
-    told = found.value.as_json("en"), found.value.as_json("zh-CN")
-    assert all("{" not in sentence for one in told for sentence in one.values())
+    texts = found.value.as_json("en"), found.value.as_json("zh-CN")
+    assert all("{" not in sentence for one in texts for sentence in one.values())
     return found.value
 
 

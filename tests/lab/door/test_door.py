@@ -130,18 +130,18 @@ def test_staff_are_warned_once_about_guessed_codes(
     room: Class, staff: Visitor, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door_pages, "_warned_s", float("-inf"))
-    told: list[Notice] = []
-    on_notice(told.append)
+    notices: list[Notice] = []
+    on_notice(notices.append)
     try:
         assert "guessing" not in staff.get(f"/classes/{room.slug}/").text
         for _ in range(11):
             browser = Guest(lab_server)
             for _ in range(5):
                 browser.post("/join/", code="ZOOM-100")
-        assert [one.kind for one in told if one.class_id == room.pk] == ["under_attack"]
+        assert [one.kind for one in notices if one.class_id == room.pk] == ["under_attack"]
         assert "guessing" in staff.get(f"/classes/{room.slug}/").text
     finally:
-        forget_listener(told.append)
+        forget_listener(notices.append)
 
 
 # Admission

@@ -18,7 +18,7 @@ from lab.exercises.happenings import NAMES_OF_KINDS, EventHappens
 from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.progress import Progress
-from lab.exercises.questions import said
+from lab.exercises.questions import choice_texts
 from lab.exercises.setup import run_setup
 from lab.exercises.solution import Rehearsal, lesson_run
 from lab.management.commands import check_exercises
@@ -63,7 +63,7 @@ def test_prediction_of_a_broker_offers_broker_names() -> None:
 def test_choices_without_a_value_yet_are_written_in_words() -> None:
     lesson = exercises()["024-stuck-slow-or-gone"]
     progress = Progress()
-    english, chinese = (set(said(lesson.step("predict"), progress, one).values()) for one in ("en", "zh-CN"))
+    english, chinese = (set(choice_texts(lesson.step("predict"), progress, one).values()) for one in ("en", "zh-CN"))
     assert english == {"within 16 s", "at once", "after 30 to 45 s", "never"}
     assert chinese == {"16 秒之内", "立刻", "30 到 45 秒后", "一直不会"}
 

@@ -111,9 +111,9 @@ def test_large_inputs_are_compressed_and_readable_from_any_input(tmp_path: Path)
     recording.append_inputs([(0, b"[]", each) for each in sent[1:20]])
     recording.append_inputs([(0, each) for each in sent[20:]])
     assert sum(path.stat().st_size for path in folder.glob("*.log")) - size < sum(map(len, sent)) // 20
-    told = [b"[]" + each for each in sent[:20]] + sent[20:]
+    with_marks = [b"[]" + each for each in sent[:20]] + sent[20:]
     assert [recording.inputs(before + first) for first in (0, 1, 7, 29, 30)] == [
-        told[first:] for first in (0, 1, 7, 29, 30)
+        with_marks[first:] for first in (0, 1, 7, 29, 30)
     ]
     live.abandon()
     recording.close()

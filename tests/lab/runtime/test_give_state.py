@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from lab.actions.give_state import set_aside, stand_aside, take_state
+from lab.actions.give_state import save_for_handout, set_aside, take_state
 from lab.models import Branch, Class, Participant, Run
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.folder import run_folder
@@ -79,7 +79,7 @@ def test_state_of_a_lab_that_plays_is_saved_while_an_earlier_instant_is_being_sa
         earlier = await lab.act(lambda live: live.checkpoint_aside())
         assert earlier is not None
         await lab.act(lambda live: live.run.advance(live.run.now_us + 3_000_000))
-        seq = await stand_aside(lab)
+        seq = await save_for_handout(lab)
         return seq, Checkpoints(lab.recording.folder).last_seq()
 
     seq, saved_seq = lab_server.call(stand)

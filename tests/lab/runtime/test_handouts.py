@@ -116,7 +116,7 @@ def test_state_of_a_running_engine_is_given_without_executing_its_past(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording, live = busy_run(tmp_path / "runs", 1_500)
-    saving = live.stand_aside()
+    saving = live.save_for_handout()
     assert saving is not None and saving.result() == recording.last_seq
     given_seq = recording.last_seq
     made = handout_folder("kite", 1, data=tmp_path)

@@ -140,7 +140,7 @@ def test_viewers_get_shared_frames_at_each_beat(tmp_path: Path, monkeypatch: pyt
         await lab.act(lambda live: live.run.advance(live.run.now_us + 500_000))
         await until(lambda: own.last_seq == lab.ring.last_seq)
         assert {page.last_seq for page in lookers} == {seen}
-        lab.audience.tell_followers()
+        lab.audience.notify_followers()
         await until(lambda: all(page.last_seq == lab.ring.last_seq for page in lookers))
         first, *others = ([text for text in page.sent if '"k":"d"' in text] for page in lookers)
         assert all(one is same for other in others for one, same in zip(first, other, strict=True)), "encoded once"
@@ -171,10 +171,10 @@ def test_action_during_close_is_served_or_refused(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
             return await lab.act(submit("zk ls /"))
 
-        told = await asyncio.wait_for(
+        outcomes = await asyncio.wait_for(
             asyncio.gather(host.close_run("r1"), *map(act_after, range(40)), return_exceptions=True), PATIENCE_S
         )
-        assert {type(each) for each in told[1:]} <= {int, Refusal}
+        assert {type(each) for each in outcomes[1:]} <= {int, Refusal}
         with pytest.raises(Refusal, match="has been closed"):
             await lab.act(submit("zk ls /"))
         with pytest.raises(BranchClosed):

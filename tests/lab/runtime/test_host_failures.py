@@ -36,8 +36,8 @@ def test_failed_engine_notifies_pages_and_restarts_from_the_recording(
             patched.setattr(Run, "advance", fail)
             await until(lambda: lab.core == "recorded")
         await until(lambda: any(isinstance(frame, No) for frame in page.said))
-        (told,) = [frame for frame in page.said if isinstance(frame, No)]
-        assert told.what.startswith("The lab stopped: ") and "safe" in told.todo
+        (sent,) = [frame for frame in page.said if isinstance(frame, No)]
+        assert sent.what.startswith("The lab stopped: ") and "safe" in sent.todo
         assert not lab.clock().rests, "somebody watched"
         seq = lab.recording.last_seq
         await lab.act(set_mode("play"))
@@ -123,8 +123,8 @@ def test_missing_disk_space_is_refused_in_advance(tmp_path: Path, monkeypatch: p
             assert refused.value.status == 507
             await asyncio.sleep(0.6)
             assert lab.ring.last_seq == seq and lab.core == "live"
-        (told,) = [frame for frame in page.said if isinstance(frame, No)]
-        assert "is full" in told.what and "Free some space" in told.todo
+        (sent,) = [frame for frame in page.said if isinstance(frame, No)]
+        assert "is full" in sent.what and "Free some space" in sent.todo
         await lab.act(set_mode("play"))
         await lab.act(submit(TOPIC))
         await until(lambda: lab.ring.last_seq > seq)
@@ -198,8 +198,8 @@ def test_nothing_is_recorded_after_a_failed_write(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(RecordedLogs, "append_inputs", fails_once)
         topics = ["first", "second"]
         create = "kafka-topics.sh --create --partitions 1 --replication-factor 1 --topic"
-        told = await asyncio.gather(*(lab.act(submit(f"{create} {name}")) for name in topics), return_exceptions=True)
-        assert [type(each) for each in told] == [Refusal, Refusal]
+        found = await asyncio.gather(*(lab.act(submit(f"{create} {name}")) for name in topics), return_exceptions=True)
+        assert [type(each) for each in found] == [Refusal, Refusal]
         await lab.act(submit(f"{create} third"))
         await lab.act(set_mode("play"))
         await until(lambda: _has_topic(lab, "third"))

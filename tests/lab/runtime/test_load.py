@@ -17,8 +17,8 @@ def after(load: Load, seconds: float, late_s: float, from_s: float) -> float:
 
 
 def test_steps_are_added_while_the_loop_is_late_and_removed_afterwards() -> None:
-    load, told = Load(), list[int]()
-    forget = load.on_change(told.append)
+    load, reports = Load(), list[int]()
+    forget = load.on_change(reports.append)
     now_s = after(load, 2.9, 0.06, 0.0)
     assert load.step == 0
     now_s = after(load, 0.3, 0.01, now_s)
@@ -34,7 +34,7 @@ def test_steps_are_added_while_the_loop_is_late_and_removed_afterwards() -> None
     forget()
     after(load, 300, 0.0, now_s)
     assert load.step == 0
-    assert told == [*range(len(STEPS) + 1), len(STEPS) - 1, len(STEPS) - 2]
+    assert reports == [*range(len(STEPS) + 1), len(STEPS) - 1, len(STEPS) - 2]
 
 
 def test_each_step_reduces_one_more_kind_of_work() -> None:
@@ -84,14 +84,14 @@ def test_labs_wake_two_at_a_time_in_their_order() -> None:
 
 def test_waiting_lab_reports_how_many_wake_first() -> None:
     async def run() -> dict[str, list[int | None]]:
-        queue, told = WakeQueue(lambda: 2), {name: list[int | None]() for name in "abcde"}
-        ready = {name: asyncio.Event() for name in told}
+        queue, reports = WakeQueue(lambda: 2), {name: list[int | None]() for name in "abcde"}
+        ready = {name: asyncio.Event() for name in reports}
 
         async def wake(name: str) -> None:
-            async with queue.turn(told[name].append):
+            async with queue.turn(reports[name].append):
                 await ready[name].wait()
 
-        waking = {name: asyncio.create_task(wake(name)) for name in told}
+        waking = {name: asyncio.create_task(wake(name)) for name in reports}
         await asyncio.sleep(0)
         waking["c"].cancel()
         await asyncio.sleep(0)
@@ -100,10 +100,10 @@ def test_waiting_lab_reports_how_many_wake_first() -> None:
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         await asyncio.gather(*waking.values(), return_exceptions=True)
-        return told
+        return reports
 
-    told = asyncio.run(run())
-    assert told["a"] == told["b"] == [0, None], "both wake at once"
-    assert told["c"] == [2, None], "cancelled while it waited"
-    assert told["d"] == [3, 2, 0, None]
-    assert told["e"][:2] == [4, 3] and told["e"][-2:] == [0, None]
+    reports = asyncio.run(run())
+    assert reports["a"] == reports["b"] == [0, None], "both wake at once"
+    assert reports["c"] == [2, None], "cancelled while it waited"
+    assert reports["d"] == [3, 2, 0, None]
+    assert reports["e"][:2] == [4, 3] and reports["e"][-2:] == [0, None]

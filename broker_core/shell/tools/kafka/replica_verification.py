@@ -175,9 +175,9 @@ class Verification:
         )
         body = FetchRequest(_CONSUMER, 0, 1, _MAX_BYTES, wanted, from_follower=True)
         response = yield Call(broker_id, "Fetch", body, f"Fetch {', '.join(mine)}")
-        told = {} if isinstance(response, Disconnected) else {row.partition: row for row in response.partitions}
+        by_partition = {} if isinstance(response, Disconnected) else {row.partition: row for row in response.partitions}
         for partition in mine:
-            read[partition][broker_id] = told.get(partition, FetchPartitionResponse(partition))
+            read[partition][broker_id] = by_partition.get(partition, FetchPartitionResponse(partition))
 
     def _compare(self, partition: str, read: dict[int, FetchPartitionResponse]) -> int:
         """Continues while all replicas have another batch below the high watermark. Returns the lag of the offset that

@@ -82,10 +82,10 @@ def _moved(t: Tables, waits: DataFrame) -> DataFrame:
         BRANCH, "group", F.col("seq").alias("assigned_seq"), "member",
         F.lag("member").over(of_partition).alias("before"),
     )  # fmt: skip
-    told = waits.where("stable_us is not null").select(*_REBALANCE, "next_seq")
+    stabilised = waits.where("stable_us is not null").select(*_REBALANCE, "next_seq")
     # Not by generation: a group that was deleted, or lost with its coordinator, starts its generations again.
     return (
-        told.join(assigned.where("member != before"), [BRANCH, "group"])
+        stabilised.join(assigned.where("member != before"), [BRANCH, "group"])
         .where("assigned_seq > seq and assigned_seq < next_seq")
         .groupBy(*_REBALANCE)
         .agg(F.count("*").alias("moved_partitions"))

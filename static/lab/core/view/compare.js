@@ -3,7 +3,7 @@
 import { byName, faultsOfLink, faultyLinks } from "./selectors.js";
 
 /** This many records are listed one by one. */
-const MAX_TOLD = 3;
+const MAX_SHOWN = 3;
 
 /** @import { AnyNode, Group, Partition, Replica, View } from "./view.d.ts" */
 
@@ -154,19 +154,19 @@ function compareReplica(found, partition, node, a, b, a_contents, b_contents) {
   const offsets = otherRecords(one, other, a_contents?.[id], b_contents?.[id]);
   if (!offsets.length) return;
   found.records.set(id, new Set(offsets));
-  found.list.push({ partition, node, field: "records", a: told(offsets, one, a_contents?.[id]),
-    b: told(offsets, other, b_contents?.[id]) });
+  found.list.push({ partition, node, field: "records", a: textOf(offsets, one, a_contents?.[id]),
+    b: textOf(offsets, other, b_contents?.[id]) });
 }
 
 /**
- * Those of the offsets that a replica has: a few with what they say, many as ranges.
+ * Those of the offsets that a replica has: a few with their contents, many as ranges.
  * @param {number[]} offsets
  * @param {Replica | undefined} replica
  * @param {Record<string, string> | undefined} contents
  */
-function told(offsets, replica, contents) {
+function textOf(offsets, replica, contents) {
   const own = offsets.filter((offset) => replica && offset < replica.log_end_offset);
-  if (own.length <= MAX_TOLD) return own.map((offset) => `${offset} ${contents?.[offset] ?? ""}`.trim()).join(" · ") || "-";
+  if (own.length <= MAX_SHOWN) return own.map((offset) => `${offset} ${contents?.[offset] ?? ""}`.trim()).join(" · ") || "-";
   return rangesOf(own).map(rangeText).join(" ");
 }
 
