@@ -12,6 +12,8 @@ const STEP_US = 5e6;
 /** Intervals of the labels, seconds. */
 const INTERVALS_S = [5, 10, 30, 60, 120, 300, 600, 1200, 3600];
 const LABELS = 11;
+/** Of a label, pixels. */
+const LABEL_PX = 40;
 
 /** The class time that the bar shows. */
 const whole_us = () => Math.max(1, replay.length_us.value - replay.first_us.value);
@@ -89,8 +91,10 @@ class HwReplayBar extends HwElement {
     const wanted = Math.max(2, Math.min(LABELS, Math.floor(this.width / 70)));
     const every = INTERVALS_S.find((one) => seconds / one <= wanted) ?? 3600;
     const first = Math.ceil(from_s / every);
-    return Array.from({ length: Math.floor((from_s + seconds) / every) + 1 - first }, (_, i) => html`<span class="mono"
-      .style=${`left:${part((first + i) * every * 1e6)}%`}>${clockText((first + i) * every * 1e6)}</span>`);
+    const instants = Array.from({ length: Math.floor((from_s + seconds) / every) + 1 - first }, (_, i) => (first + i) * every * 1e6);
+    // At the end there may be no room for one.
+    return instants.filter((us) => (1 - part(us) / 100) * this.width > LABEL_PX).map((us) => html`<span class="mono"
+      .style=${`left:${part(us)}%`}>${clockText(us)}</span>`);
   }
 
   render() {
