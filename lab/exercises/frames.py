@@ -22,6 +22,7 @@ def listed(exercise: Exercise) -> dict[str, Any]:
             "era": exercise.era,
             "is_once": needs_new_run(exercise),
             "has_own_cluster": exercise.run != RunSettings(),
+            "has_terms": bool(exercise.terms),
             "partition": exercise.partition,
             "title": exercise.title,
         }

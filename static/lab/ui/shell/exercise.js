@@ -254,7 +254,9 @@ class HwExercise extends HwElement {
     return html`${this.head(lesson, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
         ${frame.restarted ? html`<p class="wrong restarted">${t("exercise.restarted")}</p>` : ""}
-        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(frame.brief)}</details>
+        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(frame.brief)}
+          ${lesson.has_terms ? html`<p><a class="link" href="/course/${lesson.slug}/#terms" target="_blank">${
+            t("exercise.terms")}</a></p>` : ""}</details>
         ${this.steps(frame)}
         ${frame.waits ? html`<p class="dim">${t("exercise.waits")}</p>` : ""}
         ${frame.debrief ? html`<div class="concept prose">
