@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,8 @@ class Command(BaseCommand):
             if found is not None:
                 self._rehearse(found.address, found.pid, plan)
                 return
+            # So that the lab that is started here ends, too.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit("the rehearsal was terminated"))
             with tempfile.TemporaryDirectory(prefix="highwater-rehearsal-") as folder:
                 process = LabProcess(Path(folder))
                 address = process.start()
