@@ -398,14 +398,17 @@ class Controller:
         return CreateTopicsResponse(tuple(results))
 
     def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-        """Adds partitions to topics in ZooKeeper; their leaders are elected later."""
+        """Adds partitions to topics in ZooKeeper; their leaders are elected later.
+
+        A topic that is named twice is refused once, except in a request that fails as a whole.
+        """
         names = Counter(spec.name for spec in request.topics)
-        results: list[TopicResult] = []
+        results: dict[str, TopicResult] = {}
         for spec in request.topics:
             if not self.is_active:
-                results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
+                results[spec.name] = TopicResult(spec.name, Errors.NOT_CONTROLLER)
             elif names[spec.name] > 1:
-                results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request."))
+                results[spec.name] = TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request.")
             elif not can_be_znode(spec.name):
                 # a lookup of a name that is not valid in a path aborts the request; earlier topics are done
                 return CreatePartitionsResponse(
@@ -413,10 +416,10 @@ class Controller:
                 )
             elif self.context.is_queued_for_deletion(spec.name):
                 why = "The topic is queued for deletion."
-                results.append(TopicResult(spec.name, Errors.INVALID_TOPIC_EXCEPTION, why))
+                results[spec.name] = TopicResult(spec.name, Errors.INVALID_TOPIC_EXCEPTION, why)
             else:
-                results.append(self.admin.create_partitions(spec, validate_only=request.validate_only))
-        return CreatePartitionsResponse(tuple(results))
+                results[spec.name] = self.admin.create_partitions(spec, validate_only=request.validate_only)
+        return CreatePartitionsResponse(tuple(results.values()))
 
     def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         """Marks topics for deletion; they are deleted later."""

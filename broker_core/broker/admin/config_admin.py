@@ -7,7 +7,7 @@ and a notification. Applying it, on this broker as well, is up to `ConfigChanges
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from broker_core.broker.admin.loggers import Loggers
+from broker_core.broker.admin.loggers import Loggers, UnknownOperationError
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.dynamic_config import DynamicBrokerConfig, acceptable
 from broker_core.broker.config.entity_configs import read_entity, write_entity
@@ -224,6 +224,8 @@ class ConfigAdmin:
             self._loggers.alter(resource.name, ops, validate_only)
         except KafkaException as refused:
             return AlterConfigsResult(resource, refused.error, refused.message)
+        except UnknownOperationError:
+            return AlterConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR)
         return AlterConfigsResult(resource)
 
     def _alter_topic(self, topic: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:

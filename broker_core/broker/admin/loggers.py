@@ -39,7 +39,10 @@ class Loggers:
         ]
 
     def alter(self, name: str, ops: tuple[AlterConfigOp, ...], validate_only: bool) -> None:
-        """Sets levels, or removes them: a logger without a level inherits its parent's. Raises KafkaException."""
+        """Sets levels, or removes them: a logger without a level inherits its parent's.
+
+        Raises KafkaException and UnknownOperationError.
+        """
         if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         if broker_id != self._broker_id:
@@ -64,7 +67,13 @@ class Loggers:
         return self._levels[logger or ROOT]
 
 
+class UnknownOperationError(LookupError):
+    """An operation on a logger that Kafka does not expect, which fails there as an unforeseen error."""
+
+
 def _check(op: AlterConfigOp) -> None:
+    if op.operation == "UNKNOWN":
+        raise UnknownOperationError(op.name)
     if op.operation in ("APPEND", "SUBTRACT"):
         raise KafkaException(
             Errors.INVALID_REQUEST, f"{op.operation} operation is not allowed for the BROKER_LOGGER resource"

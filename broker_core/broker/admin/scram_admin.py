@@ -69,11 +69,11 @@ class ScramAdmin:
         )
 
     def _described(self, user: str, *, is_repeated: bool) -> ScramResult:
+        if not user:
+            return ScramResult(user, Errors.RESOURCE_NOT_FOUND, _NAMELESS[1])
         if is_repeated:
             why = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
             return ScramResult(user, Errors.DUPLICATE_RESOURCE, why)
-        if not user:
-            return ScramResult(user, Errors.RESOURCE_NOT_FOUND, _NAMELESS[1])
         known = self._known(user)
         if known.error is Errors.NONE and not known.credentials:
             why = f"Attempt to describe a user credential that does not exist: {user}"
@@ -96,7 +96,10 @@ class ScramAdmin:
     # altering
 
     def alter(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
-        """Applies all alterations of a user, or none of them and returns the first error."""
+        """Applies all alterations of a user, or none of them and returns the first error.
+
+        A credential that cannot be made, of an empty password, fails all users without an error of their own.
+        """
         deleted = [(each.user, each.mechanism) for each in request.deletions]
         upserted = [(each.user, each.mechanism) for each in request.upsertions]
         pairs = [*deleted, *upserted]
@@ -120,12 +123,13 @@ class ScramAdmin:
         for user, mechanism in deleted:
             if user in configs and configs[user].pop(SCRAM_MECHANISMS[mechanism], None) is None:
                 refusals.setdefault(user, _MISSING)
-        for each in request.upsertions:
-            if each.user not in refusals:
-                if not each.salted_password:
-                    refusals[each.user] = _FAILED
-                else:
-                    configs[each.user][SCRAM_MECHANISMS[each.mechanism]] = credential(each)
+        accepted = [each for each in request.upsertions if each.user not in refusals]
+        if all(each.salted_password for each in accepted):
+            for each in accepted:
+                configs[each.user][SCRAM_MECHANISMS[each.mechanism]] = credential(each)
+        else:
+            # Kafka makes all credentials once for each user, so that one that cannot be made fails all users.
+            refusals |= {user: _FAILED for user in users if user not in refusals}
         return AlterUserScramCredentialsResponse(
             tuple(
                 ScramResult(user, *(refusals.get(user) or self._write(user, configs[user])))

@@ -158,8 +158,6 @@ def _refusal(each: Any, context: RequestContext, is_incremental: bool) -> Refusa
     strange = operations - set(range(len(_OPERATIONS)))
     if strange and each.resource_type == BROKER_RESOURCE:
         return Errors.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
-    if strange and each.resource_type == BROKER_LOGGER_RESOURCE:
-        return Errors.UNKNOWN_SERVER_ERROR, None
     return None
 
 

@@ -101,7 +101,7 @@ def _grow_answer(body: CreatePartitionsResponse, request: Any, context: RequestC
             _GROW.CreatePartitionsTopicResult(
                 name=result.name, error_code=result.error.code, error_message=result.message
             )
-            for result in {result.name: result for result in body.topics}.values()
+            for result in body.topics
         ]
     )
 
