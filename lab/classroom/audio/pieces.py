@@ -37,13 +37,17 @@ def make_piece(
     """A piece that began at `at_us` and lasted `length_us` according to the page; 0 if the page does not know, because
     it was reloaded. A missing slice is None.
     """
+    longest_us = length_us or MAX_PIECE_US
     length_us = length_us or min(len(slices) * SLICE_US, MAX_PIECE_US)
     passages = [(from_us - MARGIN_US - at_us, to_us + MARGIN_US - at_us) for from_us, to_us in off_record]
     if kind == "audio/webm":
         return _webm(at_us, length_us, slices, passages)
     if kind == "audio/wav":
         return _wave(at_us, length_us, slices, passages)
-    return _mp4(at_us, length_us, slices, passages)
+    if any(from_us < longest_us and to_us > 0 for from_us, to_us in passages):
+        # A file of this format is kept unchanged or not at all.
+        return Made(b"", 0, [])
+    return _mp4(at_us, length_us, slices)
 
 
 def _webm(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
@@ -72,11 +76,9 @@ def _wave(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
     return Made(wave(bytes(kept)), len(kept) * 1_000_000 // RATE, [])
 
 
-def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
-    """Kept unchanged: if a part is missing or must be removed, nothing of it can be kept."""
+def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None]) -> Made:
+    """Kept unchanged: if a part is missing, nothing of it can be kept."""
     data = b"".join(one or b"" for one in slices)
-    if any(from_us < length_us and to_us > 0 for from_us, to_us in passages):
-        return Made(b"", 0, [])
     boxes = [] if None in slices else list(_boxes(data))
     if boxes[:1] != [b"ftyp"] or not {b"moov", b"mdat"} <= set(boxes):
         return Made(b"", 0, [(at_us, at_us + length_us)])

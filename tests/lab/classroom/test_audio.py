@@ -83,6 +83,8 @@ def test_sound_off_the_record_is_in_no_piece() -> None:
     tone = make_piece("audio/wav", 0, 0, [wave(b"\x10" * 16_000)], [(1_000_000, 1_200_000)])
     assert tone.data[44 + 6_400 : 44 + 11_200] == b"\x80" * 4_800 and tone.data[44] == 0x10
     assert make_piece("audio/mp4", 0, 900, [MP4], [(100, 200)]).data == b""
+    # Of a page that was reloaded: its slices may be longer than two seconds.
+    assert make_piece("audio/mp4", 0, 0, [MP4], [(3_000_000, 10_000_000)]).data == b""
 
 
 def test_mp4_is_kept_as_it_is_or_lost() -> None:
