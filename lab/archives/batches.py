@@ -24,14 +24,16 @@ def ensure_records_fit(name: str, logs: Iterable[Path]) -> None:
     or that no lab writes.
     """
     left = MAX_RECORDS_BYTES
+    # One for all batches: to clear it takes long, and the interpreter does nothing else meanwhile.
+    room = bytearray(MAX_BATCH_BYTES)
     for path in logs:
         if path.stat().st_size:
-            left -= _records_bytes(path)
+            left -= _records_bytes(path, room)
         if left < 0:
             raise invalid("refusal.archive_records", branch=name, max=MAX_RECORDS_BYTES // 2**20)
 
 
-def _records_bytes(path: Path) -> int:
+def _records_bytes(path: Path, room: bytearray) -> int:
     """The bytes of all records, or more than are allowed."""
     total = 0
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
@@ -39,16 +41,16 @@ def _records_bytes(path: Path) -> int:
             if batch.magic != MAGIC_V2 or batch.compression not in (CompressionType.NONE, CompressionType.ZSTD):
                 return MAX_RECORDS_BYTES + 1
             records = data[position + HEADER_BYTES : position + batch.size]
-            total += len(records) if batch.compression == CompressionType.NONE else _decompressed_bytes(records)
+            total += len(records) if batch.compression == CompressionType.NONE else _decompressed_bytes(records, room)
             if total > MAX_RECORDS_BYTES:
                 break
     return total
 
 
-def _decompressed_bytes(records: bytes) -> int:
-    """Without room for more than a batch may have."""
+def _decompressed_bytes(records: bytes, room: bytearray) -> int:
+    """`room` is overwritten; it has the size that a batch may have."""
     try:
-        return int(cramjam.zstd.decompress_into(records, bytearray(MAX_BATCH_BYTES)))
+        return int(cramjam.zstd.decompress_into(records, room))
     except cramjam.DecompressionError:
         # Too much, or damaged.
         return MAX_RECORDS_BYTES + 1

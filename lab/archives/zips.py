@@ -4,6 +4,7 @@ A file is refused as a whole, with a sentence, before anything of it is used: na
 carries, links, more bytes than declared or allowed, another digest, a newer version.
 """
 
+import errno
 import re
 import stat
 import zipfile
@@ -119,6 +120,11 @@ def opened_zip(source: IO[bytes]) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(source) as archive:
             yield archive
     except _UNREADABLE as error:
+        raise invalid("refusal.archive_unreadable", problem=str(error)) from None
+    except OSError as error:
+        # A position before the beginning of a real file; a disk that fails is not the fault of the zip.
+        if error.errno != errno.EINVAL:
+            raise
         raise invalid("refusal.archive_unreadable", problem=str(error)) from None
 
 

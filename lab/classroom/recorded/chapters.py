@@ -15,6 +15,8 @@ from lab.protocol.marks import Mark
 CHAPTERS = "chapters.json"
 MAX_CHAPTERS = 500
 MAX_TITLE = 80
+MAX_VALUE = 300
+"""Characters of a value of a mark: the name of a replica has up to 264."""
 APART_US = 90_000_000
 """Between a proposal and the chapters beside it."""
 MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
@@ -53,13 +55,14 @@ class StoredChapter(msgspec.Struct, omit_defaults=True):
     @property
     def is_sane(self) -> bool:
         """Whether a lab could have written this."""
-        words = (self.title, self.author, self.about, *self.values, *self.values.values())
+        words = (self.title, self.author, self.about, *self.values)
         return (
             self.at_us >= 0
             and self.kind in _VALUES
             and all(name in self.values for name in _VALUES[self.kind])
             and (self.kind != "poll" or (self.about.isascii() and self.about.isdecimal()))
             and all(len(word) <= MAX_TITLE for word in words)
+            and all(len(value) <= MAX_VALUE for value in self.values.values())
         )
 
     def is_of(self, p: str, texts: Collection[int]) -> bool:

@@ -23,6 +23,7 @@ from broker_core.records.record_batch import (
 from lab.archives import manifest as format
 from lab.archives import zips
 from lab.management.commands import dump_log
+from lab.texts.refusal import Refusal
 from lab.web import body_limit
 from tests.support.lab_server import LabServer, Visitor
 
@@ -220,3 +221,18 @@ def test_import_without_a_file_and_a_body_beyond_the_limit_are_refused(
     assert "No file was chosen" in visitor.post("/runs/import").text
     monkeypatch.setattr(body_limit, "MAX_BODY_BYTES", 100_000)
     assert visitor.post_file("/runs/import", b"x" * 200_000).status == 413
+
+
+def test_zip_with_a_position_before_its_beginning_is_refused(tmp_path: Path) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("manifest.json", b"{}")
+    data = bytearray(made.getvalue())
+    at = data.rindex(b"PK\x05\x06") + 16
+    data[at : at + 4] = (5_000).to_bytes(4, "little")
+    file = tmp_path / "run.zip"
+    file.write_bytes(data)
+    for source in (io.BytesIO(data), file.open("rb")):
+        with source, pytest.raises(Refusal) as refused, zips.opened_zip(source) as archive:
+            archive.read("manifest.json")
+        assert refused.value.status == 400
