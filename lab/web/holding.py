@@ -17,6 +17,8 @@ from lab.rights import hold
 from lab.web.classes.guests import person_of_scope
 
 T = TypeVar("T")
+CLOSED_ABNORMALLY = 1006
+"""The close code of a connection that ended without one (RFC 6455, 7.4.1)."""
 
 
 class HoldingSocket(AsyncWebsocketConsumer):
@@ -29,9 +31,14 @@ class HoldingSocket(AsyncWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """As in Channels without a channel layer, but without a task for each message."""
         self.scope, self.base_send = scope, send
-        with contextlib.suppress(StopConsumer):
-            while True:
-                await self.dispatch(await receive())
+        try:
+            with contextlib.suppress(StopConsumer):
+                while True:
+                    await self.dispatch(await receive())
+        except Exception:
+            # Such as a page that is gone before its first answer: the server says no more about it.
+            await self.disconnect(CLOSED_ABNORMALLY)
+            raise
 
     async def dispatch(self, message: Any) -> None:
         """A message of the page reaches its handler on the event loop. Channels first has the thread of the database

@@ -87,6 +87,8 @@ class LiveClass:
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
+        self._is_all_due = False
+        """A failed update is made up for by one of everybody."""
         self._has_ended = bool(room.board.now.ended)
         self.finishing: asyncio.Task[None] | None = None
         """What is done once, after the class has ended."""
@@ -144,9 +146,11 @@ class LiveClass:
             while self._noticed:
                 noticed, self._noticed = self._noticed, []
                 by = {source_name(one.by) if one.by else ROOM for one in noticed}
-                is_of_some = all(one.kind in _OF_ONE for one in noticed)
+                is_of_some = all(one.kind in _OF_ONE for one in noticed) and not self._is_all_due
                 numbers = {one.number for one in noticed} if is_of_some else None
+                self._is_all_due = True
                 await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
+                self._is_all_due = False
                 for one in noticed:
                     await self._tell(one)
         except Refusal as refusal:

@@ -104,12 +104,20 @@ def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) ->
 
 
 def test_pause_all_does_not_change_a_paused_lab(classroom: Classroom, lab: str) -> None:
+    async def until_stopped(host: Host) -> None:
+        opened = host.open_lab(*lab.split("/"))
+        assert opened is not None
+        while opened.pacer.stopped_by is None:
+            await asyncio.sleep(0.01)
+
     with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(lab.split("/")[0]) as ada:
         teacher.until("snap")
         assert ada.ask({"k": "time", "op": "pause"})["k"] == "done"
         seq = ada.ask({"k": "time", "op": "now"})["seq"]
         assert teacher.act("pause_all")["k"] == "done"
         teacher.until_held("/paused", True)
+        # The class stops its labs after it has told its pages.
+        classroom.server.call(until_stopped)
         refused = ada.ask({"k": "time", "op": "play"})
         assert refused["k"] == "no" and "paused" in refused["what"]
         assert teacher.act("resume_all")["k"] == "done"

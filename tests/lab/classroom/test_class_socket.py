@@ -1,22 +1,28 @@
 """The socket of a class: access, acts and their answers, floods, presence, and reconnecting."""
 
 import asyncio
+import errno
 import json
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from lab import rights
 from lab.actions.classes import people
 from lab.actions.classes.live_class import LiveClass, class_folder, live_classes
+from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact
 from lab.classroom.journal import ClassJournal
 from lab.classroom.notices import Notice, tell
+from lab.classroom.room import Room
 from lab.models import ClassText, Participant, Presence, Role
 from lab.rights import rights_changed
 from lab.runtime.sharing.load import load
+from lab.web.classes.class_socket import ClassSocket
 from tests.support.classroom.class_pages import Classroom, Page
 from tests.support.lab_server import PATIENCE_S, LabServer
 
@@ -357,3 +363,50 @@ async def shed_to(slug: str, step: int) -> int:
     assert live is not None
     live.room.shed(step, 4)
     return step
+
+
+def test_sockets_whose_page_is_gone_before_the_answer_are_not_kept(lab_server: LabServer) -> None:
+    """The server cannot tell them that they are closed."""
+
+    async def connect(_: object) -> None:
+        async def receive() -> dict[str, str]:
+            return {"type": "websocket.connect"}
+
+        async def send(message: dict[str, object]) -> None:
+            raise OSError("the page is gone")
+
+        scope = {"type": "websocket", "path": "/ws/classes/nope/", "cookies": {}, "headers": []}
+        with pytest.raises(OSError, match="gone"):
+            socket: Any = ClassSocket.as_asgi()
+            await socket({**scope, "url_route": {"kwargs": {"slug": "nope"}}}, receive, send)
+
+    before = len(rights._holders)
+    for _ in range(3):
+        lab_server.call(connect)
+    assert len(rights._holders) <= before
+
+
+def test_a_change_that_could_not_be_recorded_is_made_up_for(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = threading.Event()
+    do = Room.do
+
+    async def full(self: Room, given: Given, kept: object = None) -> None:
+        failed.set()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def observe(number: int) -> None:
+        me, other = Participant.objects.get(number=1), Participant.objects.get(number=number)
+        classroom.server.call(lambda _: sync_to_async(people.give_role)(other, Role.OBSERVER, me))
+
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        with monkeypatch.context() as patched:
+            patched.setattr(Room, "do", full)
+            observe(2)
+            assert failed.wait(PATIENCE_S)
+        assert Room.do is do
+        observe(3)
+        teacher.until_held("/people/p3 role", "observer")
+        teacher.until_held("/people/p2 role", "observer")
