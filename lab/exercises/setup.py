@@ -31,6 +31,8 @@ def needs_new_run(exercise: Exercise) -> bool:
     gone: set[str] = set()
     for line in exercise.setup:
         words = line.split()
+        if words[:1] != ["kafka-topics.sh"]:
+            continue
         if "--delete" in words:
             gone.add(_topic_of(words))
         elif "--create" in words and "--if-not-exists" not in words and _topic_of(words) not in gone:
@@ -39,7 +41,13 @@ def needs_new_run(exercise: Exercise) -> bool:
 
 
 def _topic_of(words: list[str]) -> str:
-    return words[words.index("--topic") + 1]
+    """The value of --topic in either form; empty if there is none, which the tool will refuse."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--topic":
+            return following
+        if word.startswith("--topic="):
+            return word.removeprefix("--topic=")
+    return ""
 
 
 class Engine(Protocol):

@@ -19,7 +19,7 @@ from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.progress import Progress
 from lab.exercises.questions import choice_texts
-from lab.exercises.setup import run_setup
+from lab.exercises.setup import needs_new_run, run_setup
 from lab.exercises.solution import Rehearsal, lesson_run
 from lab.management.commands import check_exercises
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -316,3 +316,17 @@ def test_sections_must_name_the_steps_in_order(copy) -> None:
 def test_incomplete_glossary_row_is_found() -> None:
     with pytest.raises(ValueError, match="without"):
         parse("| English | 中文 | meaning | 含义 |\n|---|---|---|---|\n| lag | 滞后量 | behind | |")
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_needed"),
+    [
+        (["kafka-consumer-groups.sh --delete --group old"], False),
+        (["kafka-topics.sh --delete"], False),
+        (["kafka-topics.sh --create --topic=orders"], True),
+        (["kafka-topics.sh --delete --topic orders", "kafka-topics.sh --create --topic=orders"], False),
+    ],
+)
+def test_a_lesson_whose_topics_are_left_over_needs_a_new_run(setup: list[str], is_needed: bool) -> None:
+    exercise = msgspec.structs.replace(exercises()["011-acks"], setup=setup)
+    assert needs_new_run(exercise) is is_needed
