@@ -32,6 +32,11 @@ test("an object with the same name before and after is described by the fields t
   assert.deepEqual(differing({ from: 1 }, { to: 2 }, read, 26), [["from", 1, undefined], ["to", undefined, 2]]);
 });
 
+test("a znode that holds objects differs in their fields", () => {
+  const config = (ms) => `{"version":1,"config":{"retention.ms":"${ms}","segment.bytes":"100"}}`;
+  assert.deepEqual(differing(config(1000), config(2000), String, 26), [["config retention.ms", "1000", "2000"]]);
+});
+
 test("a confirmed belief is not listed; a changed, new or removed one is", () => {
   const pointer = "/replicas/orders-0@b1/remotes/b2";
   const belief = (log_end_offset, last_caught_up_us) => ({ log_end_offset, last_caught_up_us });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Speech } from "../../static/lab/core/speech.js";
+import { Speech, spoken } from "../../static/lab/core/speech.js";
 
 /** A queue with a clock set by hand. */
 function speech() {
@@ -55,4 +55,9 @@ test("collected sentences are announced as one, at most once per interval", () =
   queue.forget("hands");
   pass(10_000);
   assert.equal(heard.length, 2);
+});
+
+test("a sentence that a region holds already is announced again", () => {
+  assert.equal(spoken("", "Ada raised a hand."), "Ada raised a hand.");
+  assert.notEqual(spoken("Ada raised a hand.", "Ada raised a hand."), "Ada raised a hand.");
 });

@@ -4,6 +4,9 @@
 /** How long a sentence stays in its region, ms: a screen reader has noticed it by then. */
 const SHOWN_MS = 400;
 
+/** A text for a live region: the same text twice would not be announced twice. @param {string} before @param {string} text */
+export const spoken = (before, text) => (text === before ? `${text}\u00a0` : text);
+
 /**
  * @typedef {{ every_ms?: number, gather?: (sentences: string[]) => string }} Manner
  *   `every_ms`: between two sentences of the topic at least; of those that wait the newest is announced, or, with `gather`, one

@@ -23,18 +23,21 @@ function pollOf(tree) {
   return { poll: Number(number), text, phase, shown, outcome: outcome && (choices[Number(outcome)] ?? outcome) };
 }
 
+/** A hold concerns learners alone. @param {ClassTree} tree */
+const isHeld = ({ mine, hold }) => mine?.role === "learner" && Boolean(hold) && !mine.out_of_hold;
+
 /**
  * What of a class a learner hears; sections of the tree change in place, so this is kept instead.
  * @param {ClassTree} tree
  * @returns {LearnersFacts}
  */
 export function learnersFacts(tree) {
-  const { mine, paused, hold, timer, staff = {} } = tree;
+  const { mine, paused, timer, staff = {} } = tree;
   const looking = mine?.looked_by[0] ?? "";
   return {
     poll: pollOf(tree),
     paused: Boolean(paused),
-    held: Boolean(hold) && !mine?.out_of_hold,
+    held: isHeld(tree),
     timer: timer ? `${timer.from_us}/${timer.seconds}` : "",
     timer_ends_us: timer ? timer.from_us + timer.seconds * 10_000 * (mine?.time_percent ?? 100) : 0,
     looked_by: looking && (staff[looking]?.name || looking),

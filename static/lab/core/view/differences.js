@@ -38,8 +38,21 @@ export function differing(before, now, read, most) {
   let [a, b] = [parsed(read(before)), parsed(read(now))];
   if (a === b) [a, b] = [before, now];
   if (!isObject(a) || !isObject(b)) return [["", ...contrast(read(before), read(now), most)]];
-  return Object.keys({ ...a, ...b }).filter((key) => JSON.stringify(a[key]) !== JSON.stringify(b[key]))
-    .map((key) => [key, a[key], b[key]]);
+  return fields(a, b);
+}
+
+/** @param {string} name @param {any} before @param {any} now @returns {[string, any, any]} */
+const named = (name, before, now) => [name, before, now];
+
+/**
+ * The fields that differ, those of objects in both with the names of both: `config retention.ms`.
+ * @param {Record<string, any>} a @param {Record<string, any>} b
+ * @returns {[string, any, any][]}
+ */
+function fields(a, b) {
+  return Object.keys({ ...a, ...b }).filter((key) => JSON.stringify(a[key]) !== JSON.stringify(b[key])).flatMap((key) =>
+    isObject(a[key]) && isObject(b[key]) ? fields(a[key], b[key]).map(([part, was, is]) => named(`${key} ${part}`, was, is))
+      : [named(key, a[key], b[key])]);
 }
 
 /**

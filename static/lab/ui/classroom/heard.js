@@ -1,7 +1,7 @@
 // Says what is new in the class to people who do not see the page: to learners at once, to staff gathered in one sentence.
 import { effect, signal } from "@preact/signals-core";
 import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts, staffsFacts } from "../../core/classroom/heard.js";
-import { Speech } from "../../core/speech.js";
+import { Speech, spoken } from "../../core/speech.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { now_us, shownName, stuckText, tree } from "./store.js";
@@ -28,6 +28,8 @@ export function speakToLearner(speech) {
   effect(() => {
     const now = learnersFacts(tree.value);
     const { from_us = 0 } = tree.value.timer ?? {};
+    // The server ends the timer before or after the page has seen its last second.
+    if (!now.timer && timer && left_us > 0) say({ topic: "timer", id: "heard.timer_end" });
     if (now.timer !== timer) [timer, left_us] = [now.timer, Infinity];
     if (!timer) return;
     const was_us = left_us;
@@ -62,7 +64,7 @@ const polite = signal("");
 class HwClassSpeech extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    speakToStaff(new Speech({ polite: (text) => (polite.value = text), assertive: () => {} }));
+    speakToStaff(new Speech({ polite: (text) => (polite.value = spoken(polite.peek(), text)), assertive: () => {} }));
   }
 
   render() {

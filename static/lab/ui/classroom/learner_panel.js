@@ -35,9 +35,9 @@ class HwClassPanel extends HwElement {
     /** @param {string} p */
     const named = (p) => staff[p]?.name || t("board.role.instructor");
     const left_us = timer ? timer.from_us + timer.seconds * 10_000 * mine.time_percent - now_us.value : 0;
-    return html`${mine.looked_by.length ? html`<p class="tag select" role="status">${t("board.mine.looked_by",
+    return html`${mine.looked_by.length ? html`<p class="tag select">${t("board.mine.looked_by",
       { name: named(mine.looked_by[0]) })}</p>` : ""}
-      ${paused ? html`<p class="tag warn" role="status">${t("board.mine.paused")}</p>` : ""}
+      ${paused ? html`<p class="tag warn">${t("board.mine.paused")}</p>` : ""}
       ${lead && lead.presence !== "here" ? html`<p class="tag warn">${t("board.mine.lead_away", { name: lead.name })}</p>` : ""}
       ${stage?.shown ? html`<p class="tag select">${mine.on_stage ? t("board.mine.on_stage")
         : t("board.mine.stage", { name: stage.name || t("board.a_learner") })}</p>` : ""}
@@ -54,7 +54,7 @@ class HwClassPanel extends HwElement {
 
   /** @param {Mine} mine */
   #invitation(mine) {
-    return html`<form class="card asked" role="alert" @submit=${this.#accept}>
+    return html`<form class="card asked" @submit=${this.#accept}>
       <b>${t("board.mine.stage_asked", { left: clockText(mine.stage_until_us - now_us.value) })}</b>
       <label class="check"><input type="checkbox" name="named" />${t("board.mine.with_name")}</label>
       <label class="check"><input type="checkbox" name="recorded" />${t("board.mine.in_recording")}</label>

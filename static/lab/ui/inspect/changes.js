@@ -84,9 +84,11 @@ class HwChanges extends HwElement {
       : before === undefined ? [["", undefined, read(rest[0])]] : differing(before, rest[0], read, WIDEST);
     return changed.map(([part, old, now]) => {
       const name = [field, part].filter(Boolean).join(" ");
-      const was = old === undefined ? "" : html`<span class="dim">${brief(gist(old, name), WIDEST)} → </span>`;
+      /** A part of a value, such as a field of a znode, is shown as it is. @param {any} value */
+      const shown = (value) => brief(part && value && typeof value === "object" ? JSON.stringify(value) : gist(value, name), WIDEST);
+      const was = old === undefined ? "" : html`<span class="dim">${shown(old)} → </span>`;
       return html`<tr><td class="word">${whose}<span class="dim"> ${name}</span></td>
-        <td>${was}<b>${brief(gist(now ?? "–", name), WIDEST)}</b></td></tr>`;
+        <td>${was}<b>${shown(now ?? "–")}</b></td></tr>`;
     });
   }
 
@@ -107,7 +109,7 @@ class HwChanges extends HwElement {
       return !SAID.has(keys[0]) && !["tail", "zk_last"].includes(keys[2]) && isMeaningful(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
-    return html`<table><tbody>${telling.slice(0, MAX_ROWS).map((change) => this.rows(change, previous))}</tbody></table>`;
+    return html`<table><tbody>${telling.flatMap((change) => this.rows(change, previous)).slice(0, MAX_ROWS)}</tbody></table>`;
   }
 
   render() {

@@ -42,8 +42,7 @@ export class Following {
 }
 
 /** Starts the job of some tables, or finds the one in progress; null if there is nothing to do, and then `wait_s` is
- * when to
- * ask again (0: not any more).
+ * when to ask again (0: not any more).
  * @param {string} tables their address @param {{ priority?: "build" }} [asked]
  * @returns {Promise<{ job: Following | null, wait_s: number }>}
  */

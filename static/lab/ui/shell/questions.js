@@ -1,6 +1,6 @@
 // The questions of a lesson: predictions, which are locked in with how sure one is, and answers, which one finds by looking.
 import { nextChoice } from "../kit/choices.js";
-import { html } from "../kit/element.js";
+import { html, nothing } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
 import { answer, chosen, chosenIn, lockIn, refusedAnswer, stopsOf } from "../store/lesson.js";
@@ -82,7 +82,7 @@ export function answerOf(step) {
   const refused = refusedAnswer.value.step === step.id ? refusedAnswer.value.said : "";
   const isWrong = given && !isRight && step.state === "active";
   const after = html`
-    ${refused || isWrong ? html`<p class="verdict" role=${refused ? "alert" : "status"}>${refused || step.why_not}</p>` : ""}
+    ${refused || isWrong ? html`<p class="verdict" role=${refused ? "alert" : nothing}>${refused || step.why_not}</p>` : ""}
     ${isRight && step.reasons[""] ? html`<div class="reason right">${markdown(step.reasons[""])}</div>` : ""}`;
   if (choices.length) return html`${options(step, isRight)}
     ${isRight ? "" : html`<div class="row"><button class="btn pri" ?disabled=${!chosenIn(step).value}

@@ -1,5 +1,5 @@
 // The sentences for screen readers, of the lab and of the class: two regions in all, filled by one queue.
-import { Speech } from "../../core/speech.js";
+import { Speech, spoken } from "../../core/speech.js";
 import { signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -9,7 +9,7 @@ export const polite = signal("");
 /** What the assertive region holds. */
 export const assertive = signal("");
 
-/** The same text twice would not be announced twice. @param {Signal<string>} region @returns {(text: string) => void} */
-const into = (region) => (text) => (region.value = text === region.peek() ? `${text}\u00a0` : text);
+/** @param {Signal<string>} region @returns {(text: string) => void} */
+const into = (region) => (text) => (region.value = spoken(region.peek(), text));
 
 export const speech = new Speech({ polite: into(polite), assertive: into(assertive) });

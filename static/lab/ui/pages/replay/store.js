@@ -66,7 +66,10 @@ export let classMap = new ClassMap([]);
 export const unplayed = signal([]);
 const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), (piece) => source.soundOf(piece),
   { pieces: [], lost: [], voice: [], shift_us: 0 },
-  (pieces) => (unplayed.value = pieces.map((one) => [one.at_us, one.at_us + one.length_us])));
+  (pieces) => {
+    const shift_us = manifest.peek()?.audio.shift_us ?? 0;
+    unplayed.value = pieces.map((one) => [one.at_us + shift_us, one.at_us + one.length_us + shift_us]);
+  });
 
 let exact_us = Number(at);
 let told_ms = 0;

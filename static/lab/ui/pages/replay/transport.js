@@ -74,8 +74,8 @@ class HwReplayTransport extends HwElement {
         @click=${() => (helpShown.value = true)}>?</button>
       ${saveButton()}
       ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}
-      ${replay.unplayed.value.length ? html`<span class="tag warn" role="status">${t("replay.unplayed_at",
-        { times: replay.unplayed.value.map(([from_us]) => clockText(from_us)).join(", ") })}</span>` : ""}`;
+      ${replay.unplayed.value.length ? html`<span class="tag warn unplayed" role="status">${t("replay.unplayed_at",
+        { n: replay.unplayed.value.length, at: clockText(replay.unplayed.value[0][0]) })}</span>` : ""}`;
   }
 }
 customElements.define("hw-replay-transport", HwReplayTransport);
