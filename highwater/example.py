@@ -13,7 +13,8 @@ import highwater
 hw = highwater.open(os.environ.get("HIGHWATER_DATA", "data"))
 print(f"build {hw.build}, {len(hw.tables())} tables")
 
-# %% [markdown] Tables describe their columns, with units.
+# %% [markdown]
+# Tables describe their columns, with units.
 
 # %%
 for name, said in hw.columns("gold.study_points").items():
