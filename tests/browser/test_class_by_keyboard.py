@@ -123,7 +123,7 @@ def test_a_class_is_attended(
         teacher.act("pause_all")
         reader.hears("All labs are paused")
         teacher.act("resume_all")
-        reader.hears("All labs continue.")
+        reader.hears("Labs are no longer paused for the class.")
         teacher.act("set_timer", seconds=600)
         reader.hears("Timer: 10 min left.")
         poll_is_answered(reader, teacher)
