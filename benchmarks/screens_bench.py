@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import sys
 import tempfile
 from bisect import bisect_left
 from pathlib import Path
@@ -143,6 +144,8 @@ def figures(began: list[float], led: list[Any], followers: list[list[Any]]) -> d
             come_ms = next((then - at for then, what in after if what == shown and then < end), None)
             missed += come_ms is None
             delays += [] if come_ms is None else [come_ms]
+    if not delays:
+        sys.exit(f"none of {missed} changes came to a follower's screen in time")
     delays.sort()
     return {
         "changes": len(delays),

@@ -198,7 +198,7 @@ class Rehearsal:
         began_ms = clock_ms()
         await board.act("pause_all")
         playing = ("play", "event_paced")
-        await self._until("labs that stand still", lambda: not any(one.mode in playing for one in learners))
+        await self._until("paused labs", lambda: not any(one.mode in playing for one in learners))
         figures.paused = clock_ms() - began_ms
         await board.act("resume_all")
         began_ms = clock_ms()

@@ -85,12 +85,12 @@ def _authenticate(request: Any, context: RequestContext) -> Any:
 
 def _create_token(request: Any, context: RequestContext) -> Any:
     # Without a name, the owner is the one who asks, whatever type was given; a name without a type fails in Kafka.
-    is_named = bool(request.owner_principal_name) and request.owner_principal_type is not None
-    is_wrong = bool(request.owner_principal_name) and request.owner_principal_type is None and context.version >= 3
+    kind, name = request.owner_principal_type, request.owner_principal_name
+    is_named = bool(name) and kind is not None
     return _CREATE_TOKEN.type(
-        error_code=Errors.UNKNOWN_SERVER_ERROR.code if is_wrong else _NO_TOKENS,
-        principal_type=request.owner_principal_type if is_named else "User",
-        principal_name=request.owner_principal_name if is_named else "ANONYMOUS",
+        error_code=Errors.UNKNOWN_SERVER_ERROR.code if name and kind is None else _NO_TOKENS,
+        principal_type=kind if is_named else "User",
+        principal_name=name if is_named else "ANONYMOUS",
         token_requester_principal_type="User",
         token_requester_principal_name="ANONYMOUS",
         issue_timestamp_ms=-1,
