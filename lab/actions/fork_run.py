@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError
 
 from lab.actions.submit_command import submit_line
-from lab.models import Branch
+from lab.classroom.notices import Notice, tell
+from lab.models import Branch, Participant, Run
 from lab.recordings.history import seek
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
@@ -47,7 +48,14 @@ async def fork_run(
         await child.adelete()
         shutil.rmtree(host.folder(branch.run.slug, child.name).path, ignore_errors=True)
         raise
+    await sync_to_async(_tell_class)(branch.run)
     return child
+
+
+def _tell_class(run: Run) -> None:
+    """A participant's lab is the newest branch of their run: the wall, looks and help follow it."""
+    for one in Participant.objects.filter(run=run):
+        tell(Notice("lab_given", one.classroom_id, one.number, one.number))
 
 
 async def _last_instant(lab: Lab, seq: int) -> int:

@@ -102,7 +102,7 @@ class refusals:
             size, most = request.headers.get("Content-Length", ""), settings.DATA_UPLOAD_MAX_MEMORY_SIZE
             exception = Refusal("refusal.request_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, size=size, max=most)
         if is_disk_full(exception):
-            exception = disk_full(settings.DATA)
+            exception = disk_full(exception)
         if not isinstance(exception, Refusal):
             return None
         return answer_refusal(request, exception)

@@ -1,26 +1,41 @@
 """Checks for free disk space to record events."""
 
 import errno
+import logging
 import shutil
 from pathlib import Path
 
+from django.conf import settings
 from django.db.utils import OperationalError
 
 from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 MIN_FREE_BYTES = 64 * 1024 * 1024
 
 
 def ensure_space(folder: Path) -> None:
     """Raises Refusal (507) when the disk of `folder` is about full: nothing may happen that is not recorded."""
-    if shutil.disk_usage(folder).free < MIN_FREE_BYTES:
-        raise disk_full(folder)
+    free = shutil.disk_usage(folder).free
+    if free < MIN_FREE_BYTES:
+        raise _no_space(free)
 
 
-def disk_full(folder: Path) -> Refusal:
-    """What is said when the disk of `folder` is full."""
-    free = shutil.disk_usage(folder).free // 1_000_000
-    return Refusal("refusal.disk_full", 507, folder=str(folder), free=free, min=MIN_FREE_BYTES // 1_000_000)
+def disk_full(error: BaseException) -> Refusal:
+    """What is said when a write failed for want of space: on the disk of the data folder or on another one, such as that
+    of temporary files.
+    """
+    free = shutil.disk_usage(settings.DATA).free
+    if free < MIN_FREE_BYTES:
+        return _no_space(free)
+    logger.error("there is no space on a disk other than that of %s: %s", settings.DATA, error)
+    return Refusal("refusal.other_disk_full", 507)
+
+
+def _no_space(free: int) -> Refusal:
+    # Guests of a class read it too: no folder of the server is named.
+    return Refusal("refusal.disk_full", 507, free=free // 1_000_000, min=MIN_FREE_BYTES // 1_000_000)
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -288,7 +288,7 @@ class ClassSocket(HoldingSocket):
         done = type(frame.do if isinstance(frame, ActFrame) else frame).__name__
         logger.exception("%s of %s in class %s failed", done, self._member.source, self._live.slug)
         failed = Refusal("class_act.failed", HTTPStatus.INTERNAL_SERVER_ERROR)
-        refusal = disk_full(settings.DATA) if is_disk_full(error) else failed
+        refusal = disk_full(error) if is_disk_full(error) else failed
         self._refuse(getattr(frame, "id", None), refusal)
 
     async def _do_at_door(self, id: str, act: DoorAct) -> None:

@@ -61,6 +61,21 @@ test("while the server's disk is full, sound is stored, and sent with the next s
   assert.equal(await outbox.waiting(), 0);
 });
 
+test("the end of a piece that the server has no space for is sent again", async () => {
+  let endCode = 507;
+  const { sender, heard } = senderOf((address) => (address.endsWith("/end") ? endCode : 200));
+  const { taker } = sender;
+  taker.began({ piece: 1, at_us: 1000, type: "audio/webm" });
+  taker.slice(1, 0, slice());
+  taker.ended(1, 1, 2e6);
+  await sender.send();
+  assert.deepEqual([heard.ends, heard.refusals.at(-1)], [[], "refused 507"]);
+  endCode = 200;
+  await sender.send();
+  assert.deepEqual(heard.asked, ["/audio/1/0", ...heard.asked.slice(1).map(() => "/audio/1/end")]);
+  assert.deepEqual(heard.ends.map((one) => JSON.parse(one).slices), [1]);
+});
+
 test("sound that the server refuses for good is dropped and reported", async () => {
   const { sender, heard, outbox } = senderOf((address) => (address.includes("/1/0?") ? 409 : 200));
   const { taker } = sender;

@@ -84,6 +84,15 @@ def test_steps_and_failed_commands_reach_the_board(classroom: Classroom, lab: st
         assert teacher.held["/people/p2"]["step"] == 1, "what is done elsewhere is not the class's"
 
 
+def test_fork_by_a_learner_is_their_lab_from_then_on(classroom: Classroom, lab: str) -> None:
+    run, branch = lab.split("/")
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        teacher.until_held("/people/p2 lab", lab)
+        forked = classroom.visitors["p2"].post_json(f"/api/runs/{run}/{branch}/fork", {"seq": 1}).json
+        teacher.until_held("/people/p2 lab", f"{run}/{forked['branch']}")
+
+
 def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) -> None:
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(run) as ada:

@@ -110,9 +110,9 @@ export class SoundSender {
     if (!isOver) return true;
     const told = { slices: Math.max(0, piece.slices), length_us: Math.max(0, piece.length_us), gives_up: true };
     const headers = { "Content-Type": "application/json" };
-    await this.#request(`${this.#address}${number}/end`, { method: "POST", body: JSON.stringify(told), headers });
-    await this.#outbox.dropPiece(number);
-    return true;
+    const has_space = await this.#request(`${this.#address}${number}/end`, { method: "POST", body: JSON.stringify(told), headers });
+    if (has_space) await this.#outbox.dropPiece(number);
+    return has_space;
   }
 
   /**
