@@ -5,8 +5,11 @@ A link `?language=zh-CN` or `?theme=light` on any page sets one, with or without
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.decorators import sync_and_async_middleware
 from django.utils.http import escape_leading_slashes
 
 from lab.texts.i18n import LANGUAGES
@@ -37,26 +40,37 @@ def chosen_language(cookies: Mapping[str, str], accepted: str = "") -> str:
     return "zh-CN" if accepted.split(",")[0].strip().lower().startswith("zh") else "en"
 
 
-class PreferencesMiddleware:
+@sync_and_async_middleware
+def keep_preferences(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Keeps a choice that comes in the address and sends the browser on to the address without it."""
+    if iscoroutinefunction(get_response):
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
+        async def middleware(request: HttpRequest) -> HttpResponse:
+            return _sent_on(request) or await get_response(request)
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        chosen = {
-            name: request.GET[name]
-            for name, values in CHOICES.items()
-            if request.method == "GET" and request.GET.get(name) in values
-        }
-        if not chosen:
-            return self.get_response(request)
-        left = request.GET.copy()
-        for name in chosen:
-            del left[name]
-        # A path such as //example.org would send the browser to another host.
-        path = escape_leading_slashes(request.path)
-        response = HttpResponseRedirect(path + ("?" + left.urlencode() if left else ""))
-        for name, value in chosen.items():
-            response.set_cookie(name, value, max_age=_YEAR_S, samesite="Lax")
-        return response
+        return middleware
+
+    def sync_middleware(request: HttpRequest) -> HttpResponse:
+        return _sent_on(request) or get_response(request)
+
+    return sync_middleware
+
+
+def _sent_on(request: HttpRequest) -> HttpResponse | None:
+    """The redirect that sets the cookies of what the address chooses; None if it chooses nothing."""
+    chosen = {
+        name: request.GET[name]
+        for name, values in CHOICES.items()
+        if request.method == "GET" and request.GET.get(name) in values
+    }
+    if not chosen:
+        return None
+    left = request.GET.copy()
+    for name in chosen:
+        del left[name]
+    # A path such as //example.org would send the browser to another host.
+    path = escape_leading_slashes(request.path)
+    response = HttpResponseRedirect(path + ("?" + left.urlencode() if left else ""))
+    for name, value in chosen.items():
+        response.set_cookie(name, value, max_age=_YEAR_S, samesite="Lax")
+    return response

@@ -62,7 +62,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "lab.web.classes.guests.GuestMiddleware",
-    "lab.preferences.PreferencesMiddleware",
+    "lab.preferences.keep_preferences",
     "lab.web.middleware.refusals",
 ]
 #: Developers' pages are served too: `make dev` and the tests of those pages set it.

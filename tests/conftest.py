@@ -122,6 +122,13 @@ def database(data_folder, django_db_blocker) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def django_db_setup(database) -> None:
+    """pytest-django's fixtures use this database, too: the one that they would make in memory would take its place in a
+    server that runs already.
+    """
+
+
+@pytest.fixture(scope="session")
 def lab_server(database) -> Iterator[LabServer]:
     """The lab's server. Clusters use a ZooKeeper in memory."""
     server = LabServer()

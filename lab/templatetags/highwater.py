@@ -65,7 +65,7 @@ def theme(context: template.Context) -> str:
 
 @register.simple_tag(takes_context=True)
 def preference_link(context: template.Context, name: str, value: str) -> str:
-    """This page's address with a choice in it, which PreferencesMiddleware keeps and takes out again."""
+    """This page's address with a choice in it, which `keep_preferences` keeps and takes out again."""
     query = context["request"].GET.copy()
     query[name] = value
     return f"?{query.urlencode()}"

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError
 

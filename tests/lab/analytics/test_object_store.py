@@ -250,7 +250,7 @@ def test_invalid_place_is_refused_with_a_message(bucket: Any, place: str, proble
         said("--tables-at", place, "status")
 
 
-def test_missing_recordings_are_reported(bucket: Any, db: None) -> None:
+def test_missing_recordings_are_reported(bucket: Any, database: None) -> None:
     with pytest.raises(CommandError, match=r"no recordings at s3://course/runs.*RUN/BRANCH/recording"):
         said("build", "--recordings", f"s3://{BUCKET}/runs")
     with pytest.raises(CommandError, match="no recordings at /nowhere"):

@@ -36,7 +36,7 @@ def test_missing_packages_of_object_stores_are_reported_with_a_remedy(monkeypatc
         said("--tables-at", "s3://course/tables", "status")
 
 
-def test_missing_recordings_are_reported(db: None) -> None:
+def test_missing_recordings_are_reported(database: None) -> None:
     with pytest.raises(CommandError, match=r"no recordings at /nowhere.*RUN/BRANCH/recording"):
         said("build", "--recordings", "/nowhere")
 

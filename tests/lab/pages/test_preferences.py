@@ -3,7 +3,7 @@
 import pytest
 from django.http import HttpRequest, HttpResponse
 
-from lab.preferences import Preferences, PreferencesMiddleware, preferences_of
+from lab.preferences import Preferences, keep_preferences, preferences_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,8 @@ def test_invalid_cookie_is_ignored(rf) -> None:
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    return PreferencesMiddleware(lambda _: HttpResponse("the page"))(request)
+    response: HttpResponse = keep_preferences(lambda _: HttpResponse("the page"))(request)
+    return response
 
 
 def test_link_sets_a_preference_and_redirects(rf) -> None:
