@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
+from lab.actions.classes.give_labs import start_over_in_class
 from lab.actions.classes.recorded.course import recording_of
 from lab.actions.classes.recorded.lessons import watch as watch_recording
 from lab.actions.open_lab import open_lab
@@ -86,10 +87,14 @@ async def lesson(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 async def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Starts the lesson in a run of its own."""
-    found = course().lesson(slug)
+    """Starts the lesson in a run of its own; from a learner's lab in a class of this lesson, which the form names, in a
+    new lab of that class.
+    """
+    found, user = course().lesson(slug), await user_of(request)
     try:
-        branch = await start_lesson(host(), await user_of(request), found.exercise, preferences_of(request).language)
+        branch = await start_over_in_class(host(), user, request.POST.get("run", ""), slug)
+        if branch is None:
+            branch = await start_lesson(host(), user, found.exercise, preferences_of(request).language)
     except Refusal as refusal:
         return await _lesson_page(request, slug, refusal)
     return _to_lab(branch, found.exercise.partition)

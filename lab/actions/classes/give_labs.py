@@ -64,13 +64,41 @@ async def give_own_lab(host: Host, participant: Participant) -> None:
         await participant.arefresh_from_db(fields=["run", "role"])
         if participant.run_id is not None or participant.role != Role.LEARNER:
             return
-        classroom = participant.classroom
-        if not handout_folder(classroom.slug, FIRST_HANDOUT).path.is_dir():
+        if not handout_folder(participant.classroom.slug, FIRST_HANDOUT).path.is_dir():
             return
-        branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
-        await sync_to_async(_belongs)(branch, participant)
-        await sync_to_async(_begin_lesson)(branch, participant)
+        await _take_first(host, participant)
+
+
+async def start_over_in_class(host: Host, user: User, run: str, lesson: str) -> Branch | None:
+    """A new lab in the same class, in which a learner begins the class's lesson again; the earlier one is kept.
+
+    None if the run is not the user's lab in a class of this lesson that is open. Raises Refusal.
+    """
+    participant = await _learner_of(user, run, lesson)
+    if participant is None:
+        return None
+    async with _giving.setdefault(participant.pk, asyncio.Lock()):
+        return await _take_first(host, participant)
+
+
+async def _learner_of(user: User, run: str, lesson: str) -> Participant | None:
+    """The learner whose lab in an open class of the lesson a run is."""
+    learners = Participant.objects.select_related("classroom", "user").filter(
+        user=user, runs__slug=run, role=Role.LEARNER, classroom__state=Class.State.OPEN
+    )
+    found = await learners.afirst()
+    begins = found.classroom.settings.get(_LESSON) if found is not None else None
+    return found if begins is not None and begins["slug"] == lesson else None
+
+
+async def _take_first(host: Host, participant: Participant) -> Branch:
+    """The participant's lab becomes a new one, which continues from the instant at which the class began."""
+    classroom = participant.classroom
+    branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
+    await sync_to_async(_belongs)(branch, participant)
+    await sync_to_async(_begin_lesson)(branch, participant)
     tell(Notice("lab_given", classroom.pk, participant.number))
+    return branch
 
 
 def _belongs(branch: Branch, participant: Participant) -> None:

@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from lab.actions.classes.give_labs import give_own_lab
+from lab.actions.classes.give_labs import give_own_lab, start_over_in_class
 from lab.actions.classes.join_class import join_class
 from lab.actions.classes.live_class import close_classes
 from lab.exercises.loader import exercises
-from lab.models import Class, ExerciseProgress, Participant, Run
+from lab.models import Branch, Class, ExerciseProgress, Participant, Run
 from lab.recordings.folder import run_folder
 from lab.runtime.host import Host
 from tests.support.lab_server import LabServer, Visitor
@@ -70,3 +70,23 @@ def test_40_who_come_at_once_have_labs_of_the_chapter_and_take_20_mb(lab_server:
     folders = [run_folder(run.slug) for run in runs]
     # The first one holds the files that all share.
     assert disk_bytes(folders) - disk_bytes(folders[:1]) <= MAX_BYTES
+
+
+def test_learner_who_starts_over_stays_in_the_class(lab_server: LabServer, room: Class) -> None:
+    participant = join_class(room, None, "", "number", "en", timezone.now()).participant
+    lab_server.call(lambda host: give_own_lab(host, participant))
+    before = Run.objects.get(learners=participant)
+    assert participant.user is not None
+    user = participant.user
+
+    async def again(host: Host, lesson: str) -> Branch | None:
+        return await start_over_in_class(host, user, before.slug, lesson)
+
+    assert lab_server.call(lambda host: again(host, "031-two-who-lead")) is None, "it is not the class's lesson"
+    branch = lab_server.call(lambda host: again(host, LESSON.slug))
+    after = Run.objects.get(learners=participant)
+    assert branch.run == after and after != before
+    assert (after.classroom, after.participant) == (room, participant)
+    progress = ExerciseProgress.objects.get(branch=branch)
+    assert (progress.exercise, progress.user) == (LESSON.slug, user)
+    assert Run.objects.filter(pk=before.pk).exists(), "the earlier lab is kept"

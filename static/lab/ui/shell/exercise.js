@@ -54,7 +54,9 @@ function leaveFor(slug) {
   if (isLeaving) return;
   isLeaving = true;
   const form = Object.assign(document.createElement("form"), { method: "post", action: `/course/${slug}/start`, hidden: true });
-  form.append(Object.assign(document.createElement("input"), { name: "csrfmiddlewaretoken", value: page.csrf }));
+  // In a class the lesson begins again in the class.
+  const values = { csrfmiddlewaretoken: page.csrf, ...(classroom ? { run: page.run } : {}) };
+  for (const [name, value] of Object.entries(values)) form.append(Object.assign(document.createElement("input"), { name, value }));
   document.body.append(form);
   form.submit();
 }
@@ -85,12 +87,12 @@ function takeLine(event) {
   pressed = pressed.then(() => runPressed(button, line));
 }
 
-/** Those after a `sleep` in a text are meant for after it. @param {HTMLElement} button @param {string} line */
+/** Those after a `sleep` or a `wait` in a text are meant for after it. @param {HTMLElement} button @param {string} line */
 async function runPressed(button, line) {
   if (!button.isConnected) return; // Its lesson was left or begun again.
   const command = await runLine(line);
   button.dataset.ran = command === null ? "refused" : "ran";
-  if (command !== null && line.startsWith("sleep ")) await ended(command, button);
+  if (command !== null && /^(sleep|wait) /.test(line)) await ended(command, button);
 }
 
 /** @param {Texts} texts @param {string} [address] of the page that the title leads to */
@@ -133,7 +135,7 @@ class HwExercise extends HwElement {
     const isEnded = op === "leave" && exercise.value?.finished; // There is nothing to lose.
     if (this.#sure.value === op || isEnded) {
       const lesson = inProgress();
-      // Brokers may be down and links cut: a new run has neither. In a class the lab is the learner's only one.
+      // Brokers may be down and links cut: a new run has neither. In a class the lab is kept where the set-up can be run again.
       if (op === "reset" && lesson && (lesson.is_once || !classroom)) leaveFor(lesson.slug);
       else send(op);
     }
