@@ -23,6 +23,7 @@ STEP_MINUTES, QUESTION_MINUTES = 0.7, 0.5
 TOLERANCE = 2.0
 _CODE_LINE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
+_TABLE = re.compile(r"^\|", re.MULTILINE)
 _PLACE = re.compile(r"`[^`]+`|[A-Z]\w+ |\d")
 
 
@@ -57,6 +58,8 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     for term in exercise.terms:
         if term.lower() not in said:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
+    if any(_TABLE.search(one) for text in _texts_of(exercise) for one in (text.en, text.zh)):
+        yield f"{exercise.slug}: a text has a table, which the page does not show; write a list."
     if exercise.chain is None:
         yield f"{exercise.slug}: it has no [chain]; expected the event that the debrief explains."
     for step in exercise.steps:
@@ -106,13 +109,7 @@ def _minutes(exercise: Exercise) -> Iterator[str]:
 
 
 def _lines(exercise: Exercise) -> Iterator[str]:
-    texts: list[Bilingual] = [
-        exercise.brief,
-        exercise.debrief,
-        *exercise.hints,
-        *(step.text for step in exercise.steps),
-    ]
-    for text in texts:
+    for text in _texts_of(exercise):
         english, chinese = ([line.split()[0] for line in _code_of(one)] for one in (text.en, text.zh))
         if english != chinese:
             yield f"{exercise.slug}: the lines of code differ between English and Chinese: {english}, {chinese}."
@@ -121,6 +118,10 @@ def _lines(exercise: Exercise) -> Iterator[str]:
                 check_line(line)
             except ShellError as error:
                 yield f"{exercise.slug}: the line {line!r} is not accepted: {error}"
+
+
+def _texts_of(exercise: Exercise) -> list[Bilingual]:
+    return [exercise.brief, exercise.debrief, *exercise.hints, *(step.text for step in exercise.steps)]
 
 
 def _code_of(text: str) -> list[str]:

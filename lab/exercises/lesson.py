@@ -105,11 +105,13 @@ class Choice(Strict, frozen=True, kw_only=True):
 class Prediction(Strict, frozen=True, kw_only=True):
     """Asked while the goals of the step before hold: what is `asks` when `after` has happened `times` times?
 
-    `at_most_ms`: then the outcome is read at the latest, even if nothing has happened.
+    `at_most_ms`: then the outcome is read at the latest, even if nothing has happened. `since`: time runs from the
+    first such event after the question was asked; without it, from locking in.
     """
 
     asks: Quantity
     after: Happening
+    since: Happening | None = None
     times: int = 1
     at_most_ms: int | None = None
     choices: list[Choice]

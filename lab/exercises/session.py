@@ -384,6 +384,9 @@ class ExerciseSession:
         view = moment.view if self._pending is None else self._pending.view
         if step is not None and self.freeze is not None and self.freeze.happens(view, envelope[4]):
             self._state.steps[step.id].frozen = Frozen(envelope[1], envelope[0])
+        since = step.prediction.since if step is not None and step.prediction is not None else None
+        if since is not None and since.happens(view, envelope[4]):
+            tally.measure_from(envelope[1])
         if self._pending is not None and step is not None and step.prediction is not None:
             overdue_us = self._overdue_us(envelope[1])
             if overdue_us is not None and overdue_us < envelope[1]:
@@ -415,8 +418,12 @@ class ExerciseSession:
             return None
         after, limit_ms = step.prediction.after, step.prediction.at_most_ms
         ms = after.ms if isinstance(after, Passed) else limit_ms
-        due_us = None if ms is None else self._state.tally.locked_us + ms * 1000
-        return due_us if due_us is not None and now_us >= due_us else None
+        tally = self._state.tally
+        from_us = tally.locked_us if step.prediction.since is None else tally.since_us
+        if ms is None or from_us < 0:
+            return None
+        due_us = max(tally.locked_us, from_us + ms * 1000)
+        return due_us if now_us >= due_us else None
 
     def _settle(self, at_event: tuple[int, int] | None, moment: Moment) -> None:
         """Reads the outcome of the pending prediction from the followed view, at an instant and after an event."""

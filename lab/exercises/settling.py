@@ -79,12 +79,13 @@ class Reading:
         self._tally = Tally(seq=seq, began_us=at_us)
         self._tally.step_began(at_us)
         self._due: tuple[int, int] | None = None
-        self._limit_us = _limit_us(question, at_us)
+        prediction = question.step.prediction if question.step is not None else None
+        self._since = prediction.since if prediction is not None else None
+        self._limit_us = _limit_us(question, at_us) if self._since is None else None
         races = question.holds if question.holds and not question.when else ()
         self._stops: Sequence[Stops | None] = [stop_at(one, view) if one else None for one in races]
         self._when = stop_at(question.when, view) if question.when else None
         self._times = 0
-        prediction = question.step.prediction if question.step is not None else None
         self._choices = prediction.choices if prediction is not None else ()
         try:
             self._meanings = meanings_of(self._choices, self._moment(at_us))
@@ -109,6 +110,9 @@ class Reading:
             self._due = self._due or (self._limit_us, self.last_seq)
             self.end()
             return
+        if self._since is not None and self._tally.since_us < 0 and self._since.happens(self._fold.view, event):
+            self._tally.measure_from(at_us)
+            self._limit_us = _limit_us(self._question, at_us)
         happens = self._happens(envelope)
         self._tally.take(self._fold.view, envelope, ())
         self._fold.fold(envelope)

@@ -19,6 +19,7 @@ class Tally(msgspec.Struct):
         began_us: when the set-up was done.
         step_us: when the active step began.
         locked_us: when its prediction was locked in, -1 before.
+        since_us: when that happened from which its prediction measures time, -1 before.
         counts: how often each happening that the lesson names has happened.
         before: the same when the active step began.
         requests: Produce requests of each producer.
@@ -33,6 +34,7 @@ class Tally(msgspec.Struct):
     began_us: int = 0
     step_us: int = 0
     locked_us: int = -1
+    since_us: int = -1
     counts: dict[str, int] = {}
     before: dict[str, int] = {}
     requests: dict[str, int] = {}
@@ -65,7 +67,12 @@ class Tally(msgspec.Struct):
 
     def step_began(self, at_us: int) -> None:
         """Another step is active."""
-        self.step_us, self.locked_us, self.before = at_us, -1, dict(self.counts)
+        self.step_us, self.locked_us, self.since_us, self.before = at_us, -1, -1, dict(self.counts)
+
+    def measure_from(self, at_us: int) -> None:
+        """What the prediction measures time from has happened; the first time counts."""
+        if self.since_us < 0:
+            self.since_us = at_us
 
     def happened(self, happening: Happening, since_step: bool) -> int:
         """How often it has happened since the lesson, or since the active step, began."""

@@ -75,9 +75,10 @@ def test_command_runs_by_one_click_and_the_keys_of_the_text_work_after_it(first:
 NOW = "moduleOf('/ui/store/state.js').then(({ player }) => player.at_us)"
 
 
-def test_commands_after_a_sleep_run_when_it_has_ended(first: Page) -> None:
+@pytest.mark.parametrize("pause", ["sleep 10ms", 'wait "isr orders-0 == [9]" 10ms'])
+def test_commands_after_a_pause_run_when_it_has_ended(first: Page, pause: str) -> None:
     first.evaluate(MODULES)
-    text = "```\nsleep 10ms\nkafka-topics.sh --create --topic later --partitions 1 --replication-factor 1\n```"
+    text = f"```\n{pause}\nkafka-topics.sh --create --topic later --partitions 1 --replication-factor 1\n```"
     first.evaluate(
         """async (text) => {
           const { effect, exercise } = await moduleOf("/ui/store/state.js");

@@ -128,9 +128,9 @@ def answer_of(moment: Moment, api: str, client: Client) -> str:
 
 @quantity
 def elapsed_ms(moment: Moment) -> int:
-    """Milliseconds since the prediction was locked in, or since the step began if there was none."""
+    """Milliseconds since the event that a prediction measures from, since it was locked in, or since the step began."""
     tally = moment.tally
-    return (moment.at_us - (tally.locked_us if tally.locked_us >= 0 else tally.step_us)) // 1000
+    return (moment.at_us - next(us for us in (tally.since_us, tally.locked_us, tally.step_us) if us >= 0)) // 1000
 
 
 @quantity

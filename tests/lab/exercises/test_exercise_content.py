@@ -307,6 +307,12 @@ def test_line_that_the_console_does_not_accept_is_found() -> None:
     assert found(msgspec.structs.replace(lesson, steps=steps), "the line 'kafka-topic.sh --list' is not accepted")
 
 
+def test_table_that_the_page_would_not_show_is_found(copy) -> None:
+    assert [one for one in compiler._texts(load(copy), glossary()) if "table" in one] == []
+    (copy / "debrief.zh.md").write_text("结果：\n\n| a | b |\n|---|---|\n", encoding="utf-8")
+    assert [one for one in compiler._texts(load(copy), glossary()) if "a table" in one]
+
+
 def test_sections_must_name_the_steps_in_order(copy) -> None:
     spoil(copy, "solution.lab", "[produce]", "[begin]")
     with pytest.raises(ContentError, match="begin"):

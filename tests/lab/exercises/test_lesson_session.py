@@ -99,6 +99,32 @@ def test_response_without_records_does_not_settle_what_a_consumer_will_read() ->
     assert learner.step("predict")["given"]["outcome"] == "1"
 
 
+def test_time_of_a_prediction_runs_from_the_event_that_it_names() -> None:
+    learner = Learner("predict", slug="024-stuck-slow-or-gone")
+    learner.handle("predict", "predict", "never", 0.9)
+    learner.do("play 95s")
+    assert learner.step("predict")["state"] == "active"
+    learner.do("producer send p1 orders-0 b:2", "play")
+    assert learner.step("predict")["given"]["outcome"] == "within 16 s"
+
+
+def test_limit_of_a_prediction_counts_from_the_event_that_it_names() -> None:
+    learner = Learner("predict", slug="031-two-who-lead")
+    learner.handle("predict", "predict", "none", 0.9)
+    learner.do("play 5s", "producer send p1 orders-0 lost:1", "play 5s")
+    assert learner.step("predict")["state"] == "active"
+    learner.do("producer send pa orders-0 safe:1", "play 4s")
+    assert learner.step("predict")["given"]["outcome"] == "one"
+
+
+def test_event_that_came_before_locking_in_settles_the_prediction_at_once() -> None:
+    learner = Learner("predict", slug="013-too-large-for-whom")
+    learner.do("producer open p1 --acks all --linger 100", "producer burst p1 small-0 20", "play 4s")
+    learner.handle("predict", "predict", "18", 0.9)
+    learner.do("play 1s")
+    assert learner.step("predict")["given"]["outcome"] == "none"
+
+
 @pytest.mark.parametrize("typed", ["", "ten", "1e3", "9" * 60, "1.5"])
 def test_what_is_not_a_whole_number_is_refused(typed) -> None:
     learner = Learner("index-size")

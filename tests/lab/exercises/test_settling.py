@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from broker_core.run import Run
+from lab.exercises.happenings import EventHappens, Passed
+from lab.exercises.lesson import Choice, Prediction
 from lab.exercises.loader import exercises
 from lab.exercises.settling import Question, Reading
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -54,6 +56,20 @@ def test_number_is_read_at_the_instant_or_the_limit(run: Run) -> None:
     leader = "log_end_offset(orders-0@leader)"
     assert outcome(run, Question(asks=leader, when=f"{leader} >= 2"), sent) == "2"
     assert outcome(run, Question(asks=leader, within_s=3), sent) == "4"
+
+
+def test_time_runs_from_the_event_that_a_prediction_names(run: Run) -> None:
+    prediction = msgspec.structs.replace(
+        exercises()["031-two-who-lead"].step("predict"),
+        prediction=Prediction(
+            asks="confirmed_in_all()",
+            after=Passed(ms=3000),
+            since=EventHappens(kind="ProduceStarted", where={"client": "p1"}),
+            choices=[Choice(value="none", offset=0), Choice(value="one", offset=1)],
+        ),
+    )
+    assert outcome(run, Question(step=prediction), seconds=10) is None, "nothing has been sent"
+    assert outcome(run, Question(step=prediction), "producer send p1 orders-0 a:1") == "1"
 
 
 def test_prediction_of_a_lesson_comes_out_as_in_the_lesson(run: Run) -> None:

@@ -2,7 +2,7 @@
 import { nextChoice } from "../kit/choices.js";
 import { html, nothing } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { markdown } from "../kit/words.js";
+import { inline, markdown } from "../kit/words.js";
 import { answer, chosen, chosenIn, lockIn, refusedAnswer, stopsOf } from "../store/lesson.js";
 
 /** A number, or a name of Kafka's such as UNKNOWN_MEMBER_ID. */
@@ -26,8 +26,8 @@ function option(step, { value, note }, { place, taken, given, isClosed }) {
   const words = step.said[value] ?? value;
   return html`<button class="opt ${happened ? "right" : ""}" role="radio" data-value=${value} ?disabled=${isClosed}
       aria-checked=${value === taken} tabindex=${value === taken || (!taken && place === 0) ? 0 : -1} @click=${() => pick(step, value)}>
-      <span class="r"></span><span class="value ${ONE_WORD.test(words) ? "mono" : ""}">${words}</span>
-      <em>${note}</em>${happened ? html`<span class="tag ok">${t("exercise.happened")}</span>` : ""}</button>
+      <span class="r"></span><span class="value ${ONE_WORD.test(words) ? "mono" : ""}">${inline(words)}</span>
+      <em>${inline(note)}</em>${happened ? html`<span class="tag ok">${t("exercise.happened")}</span>` : ""}</button>
     ${reason ? html`<div class="reason ${happened ? "right" : ""}">${markdown(reason)}</div>` : ""}`;
 }
 
