@@ -18,6 +18,8 @@ _MAX_BATCH_BYTES = 8 * 1024 * 1024
 """A batch of large records fits into a segment."""
 _SHORT = [encode_varlong(number) for number in range(4096)]
 """Most numbers in the records of events."""
+_TIMESTAMP_BYTES = 9
+"""That always fit 64 bits."""
 
 
 def batches(records: Sequence[Stamped]) -> Iterator[tuple[Sequence[Stamped], int]]:
@@ -97,3 +99,42 @@ def decode_values(body: bytes, record_count: int) -> Iterator[bytes]:
             at += 1
         yield body[at + 1 : end - 1]  # before the number of headers, which is 0
         at = end
+
+
+def checked_values(body: bytes, record_count: int) -> list[bytes] | None:
+    """The values of records that `encode_records` wrote, with every length and offset checked; None if they are laid
+    out in another way, valid or not, or are long or many: then they have to be read as records of any kind.
+    """
+    values: list[bytes] = []
+    at = 0
+    try:
+        for number in _SHORT[:record_count]:
+            length, at = _short_length(body, at)
+            end = at + length
+            timestamp_at = at + 1  # after the attributes
+            at = timestamp_at
+            while body[at] >= 0x80:
+                at += 1
+            offset_at = at + 1
+            key_at = offset_at + len(number)
+            # The offset, and the null key.
+            if offset_at - timestamp_at > _TIMESTAMP_BYTES or body[offset_at : key_at + 1] != number + b"\x01":
+                return None
+            length, at = _short_length(body, key_at + 1)
+            # Between the value and the end is the number of headers.
+            if length < 0 or at + length != end - 1 or body[end - 1]:
+                return None
+            values.append(body[at : end - 1])
+            at = end
+    except IndexError:
+        return None
+    return values if at == len(body) and len(values) == record_count else None
+
+
+def _short_length(body: bytes, at: int) -> tuple[int, int]:
+    """A length of one or two bytes, and the position after it. Negative if it is null or longer."""
+    low = body[at]
+    if low < 0x80:
+        return -1 if low & 1 else low >> 1, at + 1
+    high = body[at + 1]
+    return -1 if low & 1 or high >= 0x80 else (low & 0x7F) >> 1 | high << 6, at + 2

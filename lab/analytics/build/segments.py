@@ -11,10 +11,20 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate_batches, iterate_records
+from broker_core.records.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    MAGIC_V2,
+    crc32c_of,
+    iterate_batches,
+    iterate_records,
+    records_bytes,
+)
+from lab.analytics.build.event_columns import columns_of, columns_of_rows
 from lab.analytics.build.values import PRESENT, Row, Written, not_read, row_of
 from lab.analytics.store.ledger import Damage, ReadRange
 from lab.analytics.store.objects import Folder, folder_at, inside
+from lab.journals.records import checked_values
 
 SPAN_BYTES = 8 * 1024 * 1024
 ROWS_PER_BATCH = 16_384
@@ -128,20 +138,36 @@ def read(
         data = stream.read(span.end - span.start)
     following = list(vocabularies)[::-1]
     vocabulary = following.pop()
-    rows: list[tuple[object, ...]] = []
-    for seq, _, value in records(data):
-        # Offset 0 holds the recording's header.
-        if seq <= max(own_from_seq, 0):
+    seqs: list[int] = []
+    values: list[bytes | Row] = []
+    # Offset 0 holds the recording's header.
+    after_seq = max(own_from_seq, 0)
+    for seq, value in _values(data):
+        if seq <= after_seq:
             continue
-        while following and following[-1].first_seq <= seq:
-            vocabulary = following.pop()
-        row = value if isinstance(value, tuple) else row_of(value, vocabulary)
-        rows.append((branch, run, seq, *row, vocabulary.hash))
-        if len(rows) == ROWS_PER_BATCH:
-            yield _arrow(rows)
-            rows = []
-    if rows:
-        yield _arrow(rows)
+        if len(values) == ROWS_PER_BATCH or (following and following[-1].first_seq <= seq):
+            if values:
+                yield _arrow(branch, run, seqs, values, vocabulary)
+            seqs, values = [], []
+            while following and following[-1].first_seq <= seq:
+                vocabulary = following.pop()
+        seqs.append(seq)
+        values.append(value)
+    if values:
+        yield _arrow(branch, run, seqs, values, vocabulary)
+
+
+def _values(data: bytes) -> Iterator[tuple[int, bytes | Row]]:
+    """Offset and value of each record, as `records` has them, which takes three times as long."""
+    for position, header in iterate_batches(data):
+        try:
+            values = checked_values(records_bytes(data, header, position), header.record_count)
+        except ValueError:
+            values = None
+        if values is not None and header.magic == MAGIC_V2 and len(values) == header.last_offset_delta + 1:
+            yield from enumerate(values, header.base_offset)
+        else:
+            yield from ((seq, value) for seq, _, value in records(data[position : position + header.size]))
 
 
 def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
@@ -166,9 +192,18 @@ def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
             yield expected, header.max_timestamp, lost
 
 
-def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ROWS, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=ROWS)
+def _arrow(
+    branch: str, run: str, seqs: Sequence[int], values: Sequence[bytes | Row], vocabulary: Written
+) -> pa.RecordBatch:
+    read = [value for value in values if not isinstance(value, tuple)]
+    if len(read) == len(values):
+        columns = columns_of(read, vocabulary)
+    else:
+        columns = columns_of_rows(
+            [value if isinstance(value, tuple) else row_of(value, vocabulary) for value in values]
+        )
+    same = [pa.repeat(text, len(values)) for text in (branch, run, vocabulary.hash)]
+    return pa.RecordBatch.from_arrays([same[0], same[1], pa.array(seqs, pa.int64()), *columns, same[2]], schema=ROWS)
 
 
 def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: Appended, ends_with: int) -> None:

@@ -16,7 +16,7 @@ UNREADABLE = "?"
 """The kind of a row in place of an event that cannot be read; its payload is an `Unreadable`. Bronze keeps none."""
 UNDESCRIBED = ""
 """The vocabulary of a recording that was begun before recordings stated theirs: it is read as the present one."""
-_INT32, _INT64 = 2**31, 2**63
+INT32, _INT64 = 2**31, 2**63
 _LONG = re.compile("[0-9]{10}")
 """What a text has in which a number may need more than 32 bits."""
 _MAX_BYTES = 64 * 1024
@@ -87,6 +87,11 @@ def written(first_seq: int, hash: str, fields: Mapping[str, Sequence[str]] | Non
 PRESENT = (written(0, UNDESCRIBED, None),)
 
 
+def family_of(kind: str) -> str:
+    """The family of a kind; empty if it is unknown."""
+    return _FAMILIES.get(kind, "")
+
+
 def row_of(value: bytes, vocabulary: Written) -> Row:
     """The row of an event; a row of kind `UNREADABLE` if the record is invalid."""
     try:
@@ -114,21 +119,22 @@ def _row(value: bytes, vocabulary: Written) -> Row:
         _insist_on_range(raw, vocabulary.narrow.get(kind, ()))
     if kind in vocabulary.private:
         payload = _without_private(raw, kind, vocabulary.private[kind])
-    return at_us, node, cause_seq, kind, _FAMILIES.get(kind, ""), payload
+    return at_us, node, cause_seq, kind, family_of(kind), payload
 
 
 def _insist_on_range(raw: msgspec.Raw, narrow: Sequence[int]) -> None:
     """Raises UnreadableError for a number that no column holds: Spark would end the build at a cast, or read null."""
     fields = msgspec.json.decode(raw)
     for place, value in enumerate(fields):
-        bits, most = (32, _INT32) if place in narrow else (64, _INT64)
-        if not _is_within(value, most):
+        bits, most = (32, INT32) if place in narrow else (64, _INT64)
+        if not is_within(value, most):
             raise UnreadableError("range", f"its field {place} has a number of more than {bits} bits")
 
 
-def _is_within(value: Any, most: int) -> bool:
+def is_within(value: Any, most: int) -> bool:
+    """Whether a number, or each number in nested lists, is from -`most` to below `most`."""
     if isinstance(value, list):
-        return all(_is_within(one, most) for one in value)
+        return all(is_within(one, most) for one in value)
     return not isinstance(value, int) or -most <= value < most
 
 
