@@ -12,6 +12,7 @@ from functools import cache
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -186,7 +187,11 @@ def _first_line() -> bytes:
     return msgspec.json.encode({"keyframes": KEYFRAMES_FORMAT, **made_with})
 
 
-@cache
 def fold_version() -> str:
-    """The fold of this process."""
-    return version()
+    """The fold of this process. One thread computes it: Python 3.11 fails where two parse code at the same time."""
+    with _versioning:
+        return _version()
+
+
+_versioning = Lock()
+_version = cache(version)

@@ -5,7 +5,9 @@ import random
 import shutil
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import msgspec
 import pytest
@@ -244,6 +246,23 @@ def test_stale_time_line_is_rebuilt(root: Path, monkeypatch: pytest.MonkeyPatch)
     recording.close()
     first_line = (folder_of(root).recording / TIMELINE).read_bytes().split(b"\n")[0]
     assert b"another fold" in first_line
+
+
+def test_two_labs_that_open_at_once_do_not_both_parse_the_code_of_the_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Barrier(2)
+    met = []
+
+    def version() -> str:
+        try:
+            met.append(both.wait(0.5))
+        except BrokenBarrierError:
+            return "a fold"
+        return "a fold"
+
+    monkeypatch.setattr(timeline, "_version", version)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda _: timeline.fold_version(), range(2))) == ["a fold"] * 2
+    assert met == []
 
 
 def test_distance_of_keyframes_follows_the_size_of_the_view(tmp_path: Path) -> None:
