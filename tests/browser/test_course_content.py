@@ -113,6 +113,26 @@ def test_debriefs_are_complete(page: Page, visitor: Visitor, lessons: list[str],
             is_whole_and_accessible(page, "hw-exercise")
 
 
+def test_debrief_begins_below_an_open_console_on_a_phone(page: Page, visitor: Visitor, complaints: list[str]) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    open_run(page, visitor, visitor.new_run())
+    page.set_viewport_size(PHONE)
+    nothing_sticks_out(page)
+    page.evaluate(MODULES)
+    page.evaluate("moduleOf('/ui/store/state.js').then(({ consoleOpen }) => (consoleOpen.value = true))")
+    page.locator("#console-line").wait_for()
+    frame = finished(next(iter(exercises())))["en"]
+    page.evaluate(SHOW, {**frame, "debrief": {**frame["debrief"], "chain": 0}})
+    page.locator(".debrief").wait_for()
+    page.wait_for_function(
+        """() => {
+          const [title, dock, bars] = [".debrief h3", ".dock", ".insp"]
+            .map((one) => document.querySelector(one).getBoundingClientRect());
+          return title.top >= dock.bottom && title.bottom <= bars.top;
+        }"""
+    )
+
+
 def test_text_that_is_cut_is_found(page: Page, visitor: Visitor) -> None:
     open_run(page, visitor, visitor.new_run())
     page.goto(f"{page.evaluate('location.origin')}/course/{next(iter(exercises()))}/")

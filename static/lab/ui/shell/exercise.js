@@ -20,6 +20,7 @@ import { answerOf, predictionOf } from "./questions.js";
 /** @import { ExerciseFrame, StepFrame } from "../store/state.js" */
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+const narrow = matchMedia("(max-width: 820px)");
 /** The page's description of its run. @type {DOMStringMap} */
 const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
@@ -114,7 +115,9 @@ class HwExercise extends HwElement {
     const active = openedSteps().find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
     if (active === this.#active) return;
     this.#active = active;
-    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+    // A debrief is longer than a phone's window: its beginning comes into view, below the bars that stay in place.
+    const block = active === "end" && narrow.matches ? "start" : "nearest";
+    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block, behavior: still.matches ? "auto" : "smooth" });
   }
 
   /** Whether a step is shown in full. @param {StepFrame} step */
