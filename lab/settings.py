@@ -57,10 +57,10 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "lab.web.middleware.content_security_policy",
-    "django.middleware.security.SecurityMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "lab.web.direct.DirectSecurity",
+    "lab.web.direct.DirectSession",
+    "lab.web.direct.DirectCsrf",
+    "lab.web.direct.DirectAuthentication",
     "lab.web.classes.guests.GuestMiddleware",
     "lab.preferences.keep_preferences",
     "lab.web.middleware.refusals",
@@ -88,6 +88,8 @@ DATABASES = {
     "default": {
         "ENGINE": "lab.database",
         "NAME": DATA / "lab.sqlite3",
+        # As long as the thread that made it (lab/web/threads.py).
+        "CONN_MAX_AGE": None,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 10,

@@ -107,7 +107,8 @@ class Participant(models.Model):
     seen_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        ordering = ("classroom", "number")
+        # By its column: ordering by the class would join it and sort by its own order, in each query.
+        ordering = ("classroom_id", "number")
         constraints = (
             models.UniqueConstraint(fields=("classroom", "number"), name="one_participant_a_number"),
             models.UniqueConstraint(fields=("classroom", "user"), name="one_participation_a_user"),

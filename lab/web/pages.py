@@ -227,8 +227,15 @@ def live_branches() -> set[tuple[str, str]]:
 
 async def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """A page of a signed-in user."""
-    context["user_name"] = await sync_to_async(selectors.shown_name)(await user_of(request))
-    return await sync_to_async(render)(request, template, context, status=status)
+    user = await user_of(request)
+    return await sync_to_async(rendered)(request, template, context, user, status)
+
+
+def rendered(
+    request: HttpRequest, template: str, context: dict[str, Any], user: User, status: int = 200
+) -> HttpResponse:
+    """The same, in a thread that may ask the database."""
+    return render(request, template, {**context, "user_name": selectors.shown_name(user)}, status=status)
 
 
 async def user_of(request: HttpRequest) -> User:

@@ -33,7 +33,9 @@ def folder() -> Path:
 
 
 class _Build:
-    """The files below static/, checked at most once a second: an edited file is served at the next reload."""
+    """The files below static/ as they were at the first request. With `make dev` they are checked at most once a
+    second: an edited file is served at the next reload.
+    """
 
     def __init__(self) -> None:
         self._id = ""
@@ -41,7 +43,7 @@ class _Build:
 
     def id(self) -> str:
         now_s = time.monotonic()
-        if now_s - self._looked_s > FRESH_S:
+        if not self._id or (settings.DEV and now_s - self._looked_s > FRESH_S):
             self._id, self._looked_s = self._compute(), now_s
         return self._id
 
@@ -58,7 +60,7 @@ _build = _Build()
 
 
 def build_id() -> str:
-    """The build id of the static files, at most a second old."""
+    """The build id of the static files."""
     return _build.id()
 
 

@@ -40,7 +40,7 @@ from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_
 from lab.web.classes.guests import forget, participant_of_cookie, remember
 from lab.web.classes.qr import qr_svg
 from lab.web.network import may_hear, shown_address
-from lab.web.pages import page, user_of
+from lab.web.pages import page, rendered, user_of
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 
@@ -77,35 +77,47 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
     """For staff the door and the participants; for others their place in the class. Visitors without access are sent to
     the page that takes return keys, whether the class exists or not.
     """
-    known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
-    user = await request.auser()
+    # Hundreds come here within seconds: all that is asked of the database is asked in one thread.
+    found = await sync_to_async(_found_or_answered)(request, slug)
+    if isinstance(found, HttpResponse):
+        return found
+    classroom, me = found
+    if me.is_staff:
+        return await _door_page(request, classroom, me)
+    if me.role == Role.LEARNER and me.run is None and not door.is_lesson(classroom):
+        await give_own_lab(host(), me)
+    return await sync_to_async(_learner_page)(request, classroom, me)
+
+
+def _found_or_answered(request: HttpRequest, slug: str) -> tuple[Class, Participant] | HttpResponse:
+    """The class and the participation of who may see the class; an answer for all others."""
+    known = participant_of_cookie(request.COOKIES, slug)
+    user = request.user
     if known is not None and not _is_account(user):
         if known.presence == Presence.WAITING:
-            return await sync_to_async(render)(
-                request, "class/waiting.html", {"classroom": known.classroom, "me": known}
-            )
+            return render(request, "class/waiting.html", {"classroom": known.classroom, "me": known})
         if known.presence == Presence.MERGED:
-            return await sync_to_async(_becomes)(known)
-    if known is not None and known.user_id is not None and _is_account(user):
-        context = {"classroom": known.classroom, "me": known, "account": user.get_username()}
-        if await sync_to_async(_class_and_member)(user, slug) is None:
-            return await page(request, "class/keep.html", context)
-    if not user.is_authenticated:
+            return _becomes(known)
+    if not isinstance(user, User):
         return redirect("return", slug)
-    found = await sync_to_async(_class_and_member)(user, slug)
+    found = _class_and_member(user, slug)
+    if found is None and known is not None and known.user_id is not None and _is_account(user):
+        context = {"classroom": known.classroom, "me": known, "account": user.get_username()}
+        return rendered(request, "class/keep.html", context, user)
     if found is None or found[1].presence in (Presence.LEFT, Presence.ERASED, Presence.MERGED):
         return redirect("return", slug)
     classroom, me = found
     if me.presence in (Presence.WAITING, Presence.KICKED):
         name = "waiting" if me.presence == Presence.WAITING else "removed"
-        return await page(request, f"class/{name}.html", {"classroom": classroom, "me": me})
-    if me.is_staff:
-        return await _door_page(request, classroom, me)
-    if me.role == Role.LEARNER and me.run is None and not door.is_lesson(classroom):
-        await give_own_lab(host(), me)
+        return rendered(request, f"class/{name}.html", {"classroom": classroom, "me": me}, user)
+    return found
+
+
+def _learner_page(request: HttpRequest, classroom: Class, me: Participant) -> HttpResponse:
     key = key_to_show(request, me)
-    context = {"classroom": classroom, "me": me, "key": key, "run": await sync_to_async(_own_run)(me)}
-    response = await page(request, "class/learner.html", context)
+    context = {"classroom": classroom, "me": me, "key": key, "run": _own_run(me)}
+    assert isinstance(request.user, User)
+    response = rendered(request, "class/learner.html", context, request.user)
     if key:
         forget_key(response)
     return response

@@ -1,11 +1,13 @@
-"""The door of a class: code, name, and the ways to come back. Attempts beyond the limits only cost a counter lookup."""
+"""The door of a class: code, name, and the ways to come back. Attempts beyond the limits only cost a counter lookup.
+
+The views are synchronous: many join at once, and each question to the database would change threads.
+"""
 
 import math
 import secrets
 import time
 from collections.abc import Mapping
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
@@ -49,7 +51,7 @@ class TooManyTries(Refusal):
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
+def join(request: HttpRequest, typed: str = "") -> HttpResponse:
     """The form for a class code, and its target. A valid code redirects to the class's link."""
     typed = request.POST.get("code", "") if request.method == "POST" else typed
     if not typed.strip():
@@ -59,9 +61,9 @@ async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
     except TooManyTries as refusal:
         return _join_form(request, refusal, typed)
     try:
-        found = await sync_to_async(class_of_code)(parsed_code(typed), timezone.now())
+        found = class_of_code(parsed_code(typed), timezone.now())
     except Refusal as refusal:
-        await _warn_staff()
+        _warn_staff()
         return _join_form(request, refusal, typed)
     wrong_codes.was_right(tried)
     return redirect("join-class", found.link_key)
@@ -69,35 +71,35 @@ async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-async def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
+def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
     """The name and choices of a new participant; existing participants go directly to the class. A short key is a class
     code.
     """
     if len(key) < LINK_KEY_LENGTH:
-        return await join(request, key) if request.method == "GET" else redirect("join")
-    linked = await Class.objects.filter(link_key=key).afirst()
-    if linked is not None and await sync_to_async(_is_known)(request, linked):
+        return join(request, key) if request.method == "GET" else redirect("join")
+    linked = Class.objects.filter(link_key=key).first()
+    if linked is not None and _is_known(request, linked):
         return redirect("class", linked.slug)
     try:
-        found = await sync_to_async(class_of_link)(key, timezone.now())
+        found = class_of_link(key, timezone.now())
     except Refusal as refusal:
         return _join_form(request, refusal)
     if request.method == "GET":
-        return await _name_form(request, found)
-    user = await request.auser()
+        return _name_form(request, found)
+    user = request.user
     account = user if isinstance(user, User) and user.has_usable_password() else None
     language = preferences_of(request).language
     name, consent = request.POST.get("name", ""), request.POST.get("consent", "")
     try:
-        joined = await sync_to_async(join_class)(found, account, name, consent, language, timezone.now())
+        joined = join_class(found, account, name, consent, language, timezone.now())
     except Refusal as refusal:
-        return await _name_form(request, found, refusal)
+        return _name_form(request, found, refusal)
     return _into_class(joined.participant, joined.return_key)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
+def come_back(request: HttpRequest, slug: str) -> HttpResponse:
     """The way back into a class without a cookie: by return key, or by asking staff. Looks the same for every
     address.
     """
@@ -106,16 +108,16 @@ async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
     is_claim = request.POST.get("op") == "claim"
     try:
         _count_key_try(request, slug)
-        found = await Class.objects.filter(slug=slug).afirst()
+        found = Class.objects.filter(slug=slug).first()
         if is_claim:
             if found is None:
                 raise Refusal("refusal.no_class_to_return", 404, field="name")
             language = preferences_of(request).language
-            joined = await sync_to_async(claim_name)(found, request.POST.get("name", ""), language, timezone.now())
+            joined = claim_name(found, request.POST.get("name", ""), language, timezone.now())
             return _into_class(joined.participant)
         if found is None:
             raise Refusal("refusal.wrong_return_key", 404, field="key")
-        participant = await sync_to_async(return_by_key)(found, request.POST.get("key", ""), timezone.now())
+        participant = return_by_key(found, request.POST.get("key", ""), timezone.now())
     except Refusal as refusal:
         return _return_form(request, slug, refusal)
     key_tries.was_right(slug, _browser(request), _address(request))
@@ -124,14 +126,14 @@ async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-async def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
+def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
     """The second device: accepts a pass. Opening the address does not consume the pass; the button does."""
     if request.method == "GET":
         return _continue_form(request, typed)
     typed = request.POST.get("pass", "")
     try:
         tried = _begin_try(request)
-        participant = await sync_to_async(use_pass)(typed, timezone.now())
+        participant = use_pass(typed, timezone.now())
     except Refusal as refusal:
         return _continue_form(request, typed, refusal)
     wrong_codes.was_right(tried)
@@ -140,10 +142,10 @@ async def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
 
 @never_cache
 @require_GET
-async def offered_name(request: HttpRequest, key: str) -> HttpResponse:
+def offered_name(request: HttpRequest, key: str) -> HttpResponse:
     """Another unused name."""
-    found = await sync_to_async(class_of_link)(key, timezone.now())
-    name = await sync_to_async(_offered)(found, preferences_of(request).language)
+    found = class_of_link(key, timezone.now())
+    name = _offered(found, preferences_of(request).language)
     return HttpResponse(name, content_type="text/plain; charset=utf-8")
 
 
@@ -232,13 +234,13 @@ def _count_key_try(request: HttpRequest, slug: str) -> None:
         raise TooManyTries(wait_s)
 
 
-async def _warn_staff() -> None:
+def _warn_staff() -> None:
     """Warns the staff of every class with an open door that codes are being guessed, at most once a minute."""
     global _warned_s
     now_s = time.monotonic()
     if wrong_codes.is_attack(now_s) and now_s - _warned_s >= WARN_AGAIN_S:
         _warned_s = now_s
-        async for one in Class.objects.filter(door_is_open=True):
+        for one in Class.objects.filter(door_is_open=True):
             tell(Notice("under_attack", one.pk))
 
 
@@ -269,10 +271,10 @@ def _join_form(request: HttpRequest, refusal: Refusal | None = None, typed: str 
     return _answer(request, "class/join.html", {"typed": typed[:40]}, refusal)
 
 
-async def _name_form(request: HttpRequest, classroom: Class, refusal: Refusal | None = None) -> HttpResponse:
-    user = await request.auser()
+def _name_form(request: HttpRequest, classroom: Class, refusal: Refusal | None = None) -> HttpResponse:
+    user = request.user
     given = request.POST.get("name", "")[:80]
-    name = given or await sync_to_async(_offered)(classroom, preferences_of(request).language)
+    name = given or _offered(classroom, preferences_of(request).language)
     context = {
         "classroom": classroom,
         "name": name,
@@ -280,7 +282,7 @@ async def _name_form(request: HttpRequest, classroom: Class, refusal: Refusal | 
         "consents": Consent.values,
         "consent": request.POST.get("consent", Consent.NUMBER),
     }
-    return await sync_to_async(_answer)(request, "class/name.html", context, refusal)
+    return _answer(request, "class/name.html", context, refusal)
 
 
 def _return_form(request: HttpRequest, slug: str, refusal: Refusal | None = None) -> HttpResponse:

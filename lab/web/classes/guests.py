@@ -87,9 +87,8 @@ def _participants(cookies: Mapping[str, str], slug: str = "") -> list[Participan
             continue
     if not epochs:
         return []
-    rows = (
-        Participant.objects.filter(pk__in=epochs).exclude(presence=Presence.ERASED).select_related("user", "classroom")
-    )
+    chosen = Participant.objects.filter(pk__in=epochs).exclude(presence=Presence.ERASED).order_by()
+    rows = chosen.select_related("user", "classroom")
     return [
         one
         for one in rows
