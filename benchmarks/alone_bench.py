@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.ending import run
+
 PARTS = re.compile(r'<script type="text/plain" id="(?:segment-\d+|index)">[^<]*</script>\n')
 WARM_UP = 3
 
@@ -121,4 +123,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -24,6 +24,8 @@ import django
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.ending import run
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
 
@@ -176,4 +178,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

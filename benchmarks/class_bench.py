@@ -8,12 +8,13 @@ The participants are in this process and share the machine with the server: on t
 import asyncio
 import json
 import os
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
 import django
+
+from benchmarks.ending import run
 
 MINUTES = 2.0
 """About 200 acts: of fewer, p99 is the worst."""
@@ -28,8 +29,6 @@ def main() -> int:
     from devtools.rehearsal.visitor import Refused
     from devtools.tour.lab_process import LabProcess, running_lab
 
-    # So that the server ends, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("the bench of a class was terminated"))
     with tempfile.TemporaryDirectory(prefix="highwater-class-bench-") as folder:
         process = LabProcess(Path(folder))
         address = process.start()
@@ -50,4 +49,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

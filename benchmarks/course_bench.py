@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import run
+
 ROOT = Path(__file__).resolve().parent.parent
 LESSON = "022-leo-and-hw"
 STARTS = 20
@@ -170,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

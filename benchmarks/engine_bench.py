@@ -14,6 +14,7 @@ from collections.abc import Collection
 from multiprocessing.connection import Connection
 from typing import Any
 
+from benchmarks.ending import run
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
@@ -173,4 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

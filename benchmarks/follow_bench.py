@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import django
 from django.conf import settings
 
+from benchmarks.ending import run
+
 if TYPE_CHECKING:
     from lab.runtime.live_run import LiveRun
 
@@ -95,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

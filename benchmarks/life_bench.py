@@ -17,9 +17,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from benchmarks.ending import run
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE_S = 0.1
@@ -69,6 +71,10 @@ def cluster(data: Path, *arguments: str) -> Iterator[Running]:
             process.wait(START_S)
         finally:
             if process.poll() is None:
+                # Killed, it would leave its ZooKeeper running.
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(START_S)
                 process.kill()
 
 
@@ -203,4 +209,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.ending import run
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from broker_core.log import LogConfig, UnifiedLog
@@ -206,7 +208,11 @@ def measure(quick: bool) -> dict[str, object]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the log layer.")
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
     print(json.dumps(measure(parser.parse_args().quick), indent=2))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import run
+
 STREAMS = (("p1", "orders-0", 67), ("p2", "orders-1", 67), ("p3", "orders-2", 66))
 WARM_UP_MS = 5_000
 
@@ -86,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

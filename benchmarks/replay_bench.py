@@ -18,6 +18,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import recorded_class as made
+from benchmarks.ending import run
 from benchmarks.server_bench import RunningLab, make_recording, ms_since, running_lab
 
 if TYPE_CHECKING:
@@ -249,4 +250,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

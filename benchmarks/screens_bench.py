@@ -17,6 +17,8 @@ from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import run
+
 SEED = 20
 SIZES = ((1440, 900), (1024, 768), (390, 844))
 PAUSE_MS = 700
@@ -163,4 +165,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

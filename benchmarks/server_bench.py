@@ -22,6 +22,8 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import run
+
 ROOT = Path(__file__).resolve().parent.parent
 LINES = (
     "kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3",
@@ -234,4 +236,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

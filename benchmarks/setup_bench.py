@@ -16,6 +16,8 @@ import urllib.request
 from http.cookiejar import CookieJar
 from pathlib import Path
 
+from benchmarks.ending import run
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -73,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

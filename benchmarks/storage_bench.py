@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ending import run
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.record_batch import build_batch, crc32c, stamp
 from broker_core.sim.disk import RealDisk
@@ -195,7 +196,11 @@ def measure(quick: bool) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description="Measures logs on real files.")
     parser.add_argument("--quick", action="store_true", help="smaller logs, fewer rounds")
     print(json.dumps(measure(parser.parse_args().quick), indent=1))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -15,6 +15,8 @@ from typing import Any
 
 import django
 
+from benchmarks.ending import run
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
 
@@ -67,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,6 +21,7 @@ from typing import Any
 
 import confluent_kafka
 
+from benchmarks.ending import run
 from benchmarks.librdkafka import Producer, consume_s, create_topic
 from benchmarks.sides import JARS, both, find_jars
 from devtools.oracle.clusters import Layout
@@ -139,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

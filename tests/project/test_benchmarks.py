@@ -1,6 +1,7 @@
 """The benchmark's verdicts. What the benches themselves measure is not for a test to judge."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,39 @@ def test_failed_bench_reports_the_cause(script: str, said: str, tmp_path: Path, 
     monkeypatch.setattr(sys, "executable", str(program))
     assert run_bench("class") is None
     assert said in capfd.readouterr().err
+
+
+STARTS_A_SERVER = """
+import signal, subprocess, sys
+
+from benchmarks.ending import run
+
+
+def main():
+    server = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    print(server.pid, flush=True)
+    server.wait()
+
+
+run(main)
+"""
+
+
+def test_terminated_bench_ends_what_it_has_started() -> None:
+    command = [sys.executable, "-c", STARTS_A_SERVER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        assert bench.stdout is not None
+        server = int(bench.stdout.readline())
+        bench.terminate()
+        _, said = bench.communicate()
+    assert (bench.returncode, said) == (1, "the bench was terminated (SIGTERM)\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(server, 0)
+
+
+@pytest.mark.parametrize("path", sorted(Path("benchmarks").glob("*_bench.py")), ids=lambda path: path.name)
+def test_every_bench_ends_what_it_has_started(path: Path) -> None:
+    assert path.read_text().endswith('if __name__ == "__main__":\n    run(main)\n')
 
 
 def refused(rehearsal: Rehearsal) -> str:
