@@ -8,7 +8,7 @@ Everything that a run does follows from its `RunConfig` and its inputs. A record
 
 import io
 import pickle
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -40,6 +40,7 @@ HASHED_EVENTS = 512
 _GRAMMAR = Grammar(COMMANDS)
 _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
+STEPS_BETWEEN_CHECKS = 1_000
 """The limit of a frame: a longer one is several inputs."""
 
 __all__ = ["CLIENT_PREFIX", "Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
@@ -420,9 +421,22 @@ class Run:
         """Continues with another ZooKeeper, which must have the same tree, sessions and watches."""
         self._cluster.zookeeper.store = zk
 
-    def replay(self, inputs: Iterable[Input], until_seq: int) -> None:
-        """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps."""
+    def replay(
+        self, inputs: Iterable[Input], until_seq: int, *, check: Callable[[int], None] = lambda seq: None
+    ) -> None:
+        """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps. `check`
+        is called with the number of events at the start and every `STEPS_BETWEEN_CHECKS` steps; it may raise to end an
+        execution, whose inputs may name a step that is never reached.
+        """
         kernel = self._kernel
+
+        def step() -> None:
+            if kernel.step() is None:
+                raise Diverged(text("replay.ended", seq=kernel.seq, until=until_seq))
+            if not kernel.steps % STEPS_BETWEEN_CHECKS:
+                check(kernel.seq)
+
+        check(kernel.seq)
         inputs = list(inputs)
         store = self._cluster.zookeeper.store
         for recorded in inputs:
@@ -434,14 +448,12 @@ class Run:
             if recorded.seq >= until_seq:
                 break
             while kernel.steps < recorded.step:
-                if kernel.step() is None:
-                    raise Diverged(text("replay.ended", seq=kernel.seq, until=until_seq))
+                step()
             if kernel.seq != recorded.seq:
                 raise Diverged(text("replay.other_count", step=kernel.steps, count=kernel.seq, recorded=recorded.seq))
             self._repeat(recorded)
         while kernel.seq < until_seq:
-            if kernel.step() is None:
-                raise Diverged(text("replay.ended", seq=kernel.seq, until=until_seq))
+            step()
 
 
 def _digest(chain: bytes, events: list[bytes]) -> bytes:

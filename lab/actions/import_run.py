@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO
 
 import msgspec
@@ -11,6 +11,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from broker_core.refusals import ClusterError, KafkaException, ShellError
+from lab.actions.execution import ExecutionLimit, TakesTooLong, in_thread
 from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.archives.manifest import Manifest
 from lab.archives.unpack import unpack_run
@@ -24,36 +26,44 @@ from lab.runtime.host import RunConfig
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
 
+_INVALID_INPUTS = (
+    msgspec.MsgspecError, ClusterError, KafkaException, ShellError, ValueError, TypeError, LookupError, AttributeError,
+)  # fmt: skip
+"""What executing inputs raises that no lab has recorded."""
+
 
 async def import_run(user: User, source: IO[bytes]) -> Branch:
     """Returns the run's first branch. Engines are made from the recorded inputs; nothing else of the file is executed.
 
-    Raises Refusal for a file that is not an export of a run, and when there are too many runs; nothing is left then.
+    Raises Refusal for a file that is not an export of a run, for inputs that take too long, and when there are too many
+    runs; nothing is left then.
     """
     await sync_to_async(require)(user, None, "act")
     await sync_to_async(ensure_few_runs)(user.pk)
     slug = new_slug()
-    unpacked = await asyncio.to_thread(unpack_run, source, settings.RUNS, slug)
     try:
-        await asyncio.to_thread(_describe, unpacked.manifest, slug)
-        return await sync_to_async(_enter)(user, slug, unpacked.manifest)
+        manifest = await in_thread(lambda limit: _rebuild(source, slug, limit))
     except BaseException:
+        await asyncio.to_thread(remove_run_folder, slug)
+        raise
+    try:
+        # What is committed is not removed, also when the request is cancelled meanwhile.
+        return await asyncio.shield(sync_to_async(_enter)(user, slug, manifest))
+    except Exception:
         await asyncio.to_thread(remove_run_folder, slug)
         raise
 
 
 @contextmanager
-def rebuilt(folder: BranchFolder, name: str) -> Iterator[Recording]:
+def rebuilt(folder: BranchFolder, name: str, limit: ExecutionLimit) -> Iterator[Recording]:
     """An unpacked recording, called `name`, after its inputs have been executed, which makes the brokers' disks.
 
-    Raises Refusal for a recording of which no engine can be made.
+    Raises Refusal for a recording of which no engine can be made, or not within the limit.
     """
     recording = Recording(folder)
     try:
         msgspec.convert(recording.config, RunConfig)
-        # A run of another version of the core is shown as recorded; waking it is refused with the reason.
-        with suppress(Refusal):
-            engine.wake(recording, Pacer(), "").close()
+        _execute(recording, name, limit)
         yield recording
     except msgspec.ValidationError as error:
         raise Refusal("refusal.archive_log", field="file", branch=name, problem=str(error)[:200]) from None
@@ -61,11 +71,32 @@ def rebuilt(folder: BranchFolder, name: str) -> Iterator[Recording]:
         recording.close()
 
 
-def _describe(manifest: Manifest, slug: str) -> None:
-    """Makes the brokers' disks of all branches, and the summary that lists show."""
+def _execute(recording: Recording, name: str, limit: ExecutionLimit) -> None:
+    executed = 0
+
+    def check(seq: int) -> None:
+        nonlocal executed
+        executed = seq
+        limit.check()
+
+    try:
+        engine.wake(recording, Pacer(), "", check=check).close()
+    except TakesTooLong:
+        raise limit.refusal(name, executed, recording.last_seq) from None
+    except Refusal:
+        # A run of another version of the core is shown as recorded; waking it is refused with the reason.
+        return
+    except _INVALID_INPUTS as error:
+        raise Refusal("refusal.archive_log", field="file", branch=name, problem=str(error)[:200]) from error
+
+
+def _rebuild(source: IO[bytes], slug: str, limit: ExecutionLimit) -> Manifest:
+    """Unpacks the file; makes the brokers' disks of all branches, and the summary that lists show."""
+    manifest = unpack_run(source, settings.RUNS, slug).manifest
     for branch in manifest.branches:
-        with rebuilt(branch_folder(slug, branch.name), branch.name) as recording:
+        with rebuilt(branch_folder(slug, branch.name), branch.name, limit) as recording:
             write_summary(recording)
+    return manifest
 
 
 def _enter(user: User, slug: str, manifest: Manifest) -> Branch:

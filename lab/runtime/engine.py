@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from collections.abc import Callable
 
 import msgspec
 
@@ -59,7 +60,13 @@ def boot(live: LiveRun) -> None:
 
 
 def wake(
-    recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | None = None, *, joins_later: bool = False
+    recording: Recording,
+    pacer: Pacer,
+    zookeeper: str,
+    keep_s: float | None = None,
+    *,
+    joins_later: bool = False,
+    check: Callable[[int], None] = lambda seq: None,
 ) -> LiveRun:
     """Rebuilds the engine of a recording, positioned after its last event and its last input.
 
@@ -68,7 +75,8 @@ def wake(
     recorded moves after its first job, whose operations need not wait for the server one by one; with `joins_later` any
     run moves when its owner requests it.
 
-    `keep_s`: as for `begin_recording`. Raises Refusal if this version of the core diverges from the recording.
+    `keep_s`: as for `begin_recording`. `check`: called now and then with the number of events; it may raise to end an
+    execution. Raises Refusal if this version of the core diverges from the recording.
     """
     folder = recording.folder
     if not recording.is_kept and recording.last_seq:
@@ -87,7 +95,7 @@ def wake(
         run = Run.restore(checkpoint.engine, disk=disk, zk=model, survives=survives)
     inputs = [Input.decode(given) for given in recording.inputs(checkpoint.inputs if checkpoint else 0)]
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
-    lost = _execute_again(run, inputs, recording, comparison)
+    lost = _execute_again(run, inputs, recording, comparison, check)
     server = Server(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}") if zookeeper else None
     live = LiveRun(run, server, model, recording, pacer, lost, disk, keep_s, joins_later=joins_later)
     if recording.last_seq and not joins_later:
@@ -105,7 +113,9 @@ def survives(failure: Exception) -> bool:
     return True
 
 
-def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparison: Comparison) -> list[Made]:
+def _execute_again(
+    run: Run, inputs: list[Input], recording: Recording, comparison: Comparison, check: Callable[[int], None]
+) -> list[Made]:
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
     end = max([recording.last_seq, recording.made_to, *(given.seq + 1 for given in inputs if given.kind != MET)])
     beyond: list[Made] = []
@@ -116,7 +126,7 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
             beyond += [event for event in made if event[0][0] > recording.last_seq]
             if run.seq >= end:
                 break
-            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end))
+            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end), check=check)
             inputs = [given for given in inputs if given.seq >= run.seq and given.kind != MET]
         comparison.finish()
     except (Diverged, OtherEvents) as error:

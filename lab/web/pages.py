@@ -18,6 +18,7 @@ from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
+from lab.actions.execution import MAX_EXECUTION_S
 from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
@@ -216,6 +217,7 @@ async def runs_page(
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},
         "renamed": renamed or {},
+        "import_max_s": round(MAX_EXECUTION_S),
     }
     return await page(request, "runs/list.html", context, status=refusal.status if refusal else 200)
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from lab.actions.classes.give_class import MAX_CLASSES, enter_instructor
 from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.recordings import IMPORTED, sealed_of
+from lab.actions.execution import ExecutionLimit, in_thread
 from lab.actions.import_run import rebuilt
 from lab.actions.start_run import new_slug
 from lab.archives.temporary import written
@@ -47,29 +48,36 @@ async def import_class(user: User, source: IO[bytes]) -> Class:
 
 async def import_for(user: User, source: IO[bytes]) -> Class:
     """A class of the user's. The labs' inputs are executed, which makes the brokers' disks; nothing else of the
-    file is. Raises Refusal for a file that is not an export of a class; nothing is left.
+    file is. Raises Refusal for a file that is not an export of a class, and for inputs that take too long; nothing is
+    left.
     """
     slug = new_slug()
     folder = class_folder(slug)
-    manifest = await asyncio.to_thread(unpack_class, source, folder)
     try:
-        await asyncio.to_thread(_prepare, folder, manifest)
-        return await sync_to_async(_enter)(user, slug, manifest)
+        manifest = await in_thread(lambda limit: _prepare(source, folder, limit))
     except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        raise
+    try:
+        # What is committed is not removed, also when the request is cancelled meanwhile.
+        return await asyncio.shield(sync_to_async(_enter)(user, slug, manifest))
+    except Exception:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         raise
 
 
-def _prepare(folder: Path, manifest: SealedManifest) -> None:
+def _prepare(source: IO[bytes], folder: Path, limit: ExecutionLimit) -> SealedManifest:
+    manifest = unpack_class(source, folder)
     keep_sealed_log(folder)
     for lab in manifest.labs:
         run, _, branch = lab.address.partition("/")
         carried = branch_folder(run, branch, runs=folder / LABS)
         if not carried.recording.is_dir():
             continue
-        with rebuilt(carried, lab.address) as recording:
+        with rebuilt(carried, lab.address, limit) as recording:
             recording.spread_keyframes()
         shutil.rmtree(carried.checkpoints, ignore_errors=True)
+    return manifest
 
 
 def _ensure_few(user: User) -> None:

@@ -29,6 +29,7 @@ from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
+from lab.actions.execution import MAX_EXECUTION_S
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Class, Participant, Presence, Role
@@ -362,6 +363,7 @@ async def classes_page(
         "starts": starts(language),
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},
+        "import_max_s": round(MAX_EXECUTION_S),
     }
     return await page(request, "class/list.html", context, status=refusal.status if refusal else 200)
 
