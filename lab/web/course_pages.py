@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
+from lab.actions.classes.demonstration import LESSON
 from lab.actions.classes.give_labs import start_over_in_class
 from lab.actions.classes.recorded.course import recording_of
 from lab.actions.classes.recorded.lessons import watch as watch_recording
@@ -29,7 +30,7 @@ from lab.learning.log import summary_of
 from lab.learning.summary import Summary
 from lab.models import Branch
 from lab.preferences import preferences_of
-from lab.rights import LOCAL_USER
+from lab.rights import LOCAL_USER, may
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
@@ -131,12 +132,15 @@ async def _front_page(request: HttpRequest, refusal: Refusal | None = None) -> H
     language = preferences_of(request).language
     attempts, summary = await sync_to_async(_learnt)(user, whole)
     runs, count = await sync_to_async(selectors.newest_run_cards)(user, language, live_branches(), RUNS_SHOWN)
+    gives = await sync_to_async(may)(user, None, "staff")
     context = {
         **front_page(whole, attempts, summary, request.GET.get("view", "")),
         "summary": summary,
         "runs": runs,
         "run_count": count,
         "classes": (await sync_to_async(selectors.class_cards)(user))[:CLASSES_SHOWN],
+        "gives": gives,
+        "demonstration": reverse("demonstration") if gives else reverse("watch-recording", args=(LESSON,)),
         "error": refusal.as_json(language) if refusal else None,
     }
     return await page(request, "course/front.html", context, status=refusal.status if refusal else 200)

@@ -85,6 +85,17 @@ def test_recording_does_not_play_with_reduced_motion(page: Page, lab_server: Lab
     expect(page.get_by_role("region", name="Recording").get_by_role("button", name="Play")).to_be_visible()
 
 
+@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE])
+def test_a_newcomer_finds_a_recorded_class_to_replay(front: Page, size: dict[str, int]) -> None:
+    front.set_viewport_size(size)  # type: ignore[arg-type]
+    replay = front.get_by_role("button", name="Replay a recorded class")
+    expect(replay).to_be_in_viewport(ratio=1)
+    replay.click()
+    expect(front).to_have_url(re.compile(r"/classes/\w+/replay/"))
+    front.get_by_role("button", name="Play", exact=True).click()
+    expect(front.locator(".hw-node.broker.up").first).to_be_visible()
+
+
 def test_search_is_reached_and_used_by_keyboard(front: Page) -> None:
     field = front.get_by_role("combobox", name="Find a lesson")
     # It comes after the recording, which `front` waits for.
