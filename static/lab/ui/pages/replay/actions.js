@@ -17,7 +17,7 @@ const said = signal(null);
 const isBusy = signal(false);
 const SAID_MS = 4000;
 
-/** Shows why an action failed. @param {Error & { what?: string, expected?: string, todo?: string }} error */
+/** Shows why an action failed. @param {import("./store.js").Refused} error */
 export const refuse = ({ what = "", expected = "", todo = "", message }) =>
   void (said.value = { tone: "bad", what: what || message, todo: [expected, todo].filter(Boolean).join(" ") });
 

@@ -53,7 +53,7 @@ function fetchPlots() {
   script.onload = () => (ready.value = true);
   script.onerror = () => {
     fetched = false;
-    job.value = refused({ what: t("error.unreachable"), expected: t("error.unreachable_expected"), todo: t("error.unreachable_todo") });
+    job.value = refused({ what: t("replay.unreachable"), expected: t("replay.unreachable_expected"), todo: t("replay.unreachable_todo") });
   };
   document.head.append(script);
 }

@@ -39,11 +39,7 @@ function query() {
 }
 
 /** Returns the response, or throws the lab's refusal. @param {string} path */
-async function asked(path) {
-  const answer = await fetch(`${base}${path}?${query()}`);
-  if (!answer.ok) throw Object.assign(new Error(), await answer.json());
-  return answer;
-}
+const asked = (path) => replay.reached(() => fetch(`${base}${path}?${query()}`));
 
 let timer = 0;
 /** The choice has changed: requests the new size. */

@@ -12,6 +12,7 @@ import { base, classPage, source } from "./source.js";
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { LabPlace } from "../../../core/replay/class_map.js" */
 /** @import { Manifest, Span } from "../../../core/replay/manifest.d.ts" */
+/** @typedef {Error & { what?: string, expected?: string, todo?: string }} Refused what the lab answered, or could not */
 
 const { at = "0", csrf = "" } = byId("replay").dataset;
 export const SPEEDS = [0.5, 1, 1.5, 2, 4];
@@ -59,7 +60,7 @@ export const first_us = computed(() => manifest.value?.first_us ?? 0);
 /** The last instant to show: at the very end the presenter has stopped leading, and nothing is shown. */
 const last_us = computed(() => Math.max(0, length_us.value - 1));
 
-export const classPlayer = new ClassPlayer(base, (...args) => reach(() => source.fetch(...args)));
+export const classPlayer = new ClassPlayer(base, (...args) => reached(() => source.fetch(...args)));
 /** @type {ClassMap} */
 export let classMap = new ClassMap([]);
 /** Spans whose sound could not be played. @type {Signal<Span[]>} */
@@ -99,7 +100,7 @@ export async function open() {
       }, REFRESHED_MS);
     }
   } catch (error) {
-    problem.value = /** @type {Error} */ (error).message;
+    problem.value = sentences(/** @type {Refused} */ (error));
   }
 }
 
@@ -129,7 +130,7 @@ async function arrive() {
     await classPlayer.load(wanted_us);
     problem.value = "";
   } catch (error) {
-    problem.value = /** @type {Error} */ (error).message;
+    problem.value = sentences(/** @type {Refused} */ (error));
     playing.value = false;
   } finally {
     waits.value = false;
@@ -248,23 +249,26 @@ export const sendFile = (path, file) => answered(path, { method: "PUT", body: fi
  * @param {string} path @param {RequestInit} request
  */
 async function answered(path, request) {
-  const answer = await reach(() => fetch(base + path, { ...request, headers: { ...request.headers, "x-csrftoken": csrf } }));
-  if (answer.status === 204) return {};
-  const content = await answer.json().catch(() => null);
-  if (answer.ok && content) return content;
-  throw refusal(content ?? { what: t("error.status", { status: answer.status }), todo: t("error.unexpected_todo") });
+  const answer = await reached(() => fetch(base + path, { ...request, headers: { ...request.headers, "x-csrftoken": csrf } }));
+  return answer.status === 204 ? {} : answer.json();
 }
+
+/** @param {Refused} error */
+const sentences = ({ what, expected, todo, message }) => [what || message, expected, todo].filter(Boolean).join(" ");
 
 /** @param {{ what: string, expected?: string, todo?: string }} said */
 const refusal = (said) => Object.assign(new Error(said.what), said);
 
-/** @param {() => Promise<Response>} ask */
-async function reach(ask) {
-  try {
-    return await ask();
-  } catch {
-    throw refusal({ what: t("error.unreachable"), expected: t("error.unreachable_expected"), todo: t("error.unreachable_todo") });
-  }
+/**
+ * A successful answer; throws the refusal otherwise, also of a lab that does not respond. @param {() => Promise<Response>} ask
+ */
+export async function reached(ask) {
+  const answer = await ask().catch(() => {
+    throw refusal({ what: t("replay.unreachable"), expected: t("replay.unreachable_expected"), todo: t("replay.unreachable_todo") });
+  });
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => null);
+  throw refusal(said ?? { what: t("error.status", { status: answer.status }), todo: t("replay.status_todo") });
 }
 
 /** An instant of a class as in addresses, `31:42.500`. @param {number} us */
