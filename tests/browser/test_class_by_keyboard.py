@@ -147,3 +147,5 @@ def poll_is_answered(reader: ScreenReader, teacher: ClassPage) -> None:
     reader.hears("The poll is closed.")
     assert teacher.act("reveal", poll=1, outcome="1")["k"] == "done"
     reader.hears("The poll is settled: at 46")
+    expect(reader.page.locator(".class-panel")).to_contain_text("Came true: at 46")
+    assert reader.heard("at 46") == ["The poll is settled: at 46"], "said once"

@@ -57,6 +57,12 @@ test("hands, questions, stuck learners and people at the door are announced to s
   assert.deepEqual(heardByStaff(stuck, stuck).stuck, []);
   const asks = facts({ p2: { ...ada, stuck: "asks", stuck_why: "hand" } });
   assert.deepEqual(heardByStaff(quiet, asks).stuck, [], "the hand was said");
+  const poll = { text: "Where?", phase: "closed", choices: ["at 45", "at 46"], shown: true };
+  const polled = (changes) => staffsFacts({ people: {}, questions: {}, polls: { 1: { ...poll, ...changes } } }, (p, name) => name || p);
+  const settling = polled({ settling: { lab: "a/main", seq: 4 } });
+  assert.deepEqual(heardByStaff(polled({}), settling).poll.map(({ id }) => id), ["board.poll.settling"]);
+  assert.deepEqual(heardByStaff(settling, polled({ outcome: "1" })).poll, [{ topic: "poll", id: "heard.outcome", values: { answer: "at 46" } }]);
+  assert.deepEqual(heardByStaff(quiet, polled({ outcome: "1" })).poll, [], "a page that opens later does not say it");
   const door = facts({ p2: ada, p3: { ...ada, waits: true } });
   assert.equal(heardByStaff(quiet, door).waiting, 1);
   assert.equal(heardByStaff(door, quiet).waiting, 0);

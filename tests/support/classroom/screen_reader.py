@@ -40,6 +40,10 @@ class ScreenReader:
         except TimeoutError:
             raise AssertionError(f"{sentence!r} was not said, but {self.page.evaluate('window.said')}") from None
 
+    def heard(self, part: str) -> list[str]:
+        """The sentences so far with this in them."""
+        return [sentence for sentence in self.page.evaluate("window.said") if part in sentence]
+
     def focused(self) -> tuple[str, str]:
         """The role and the name of what is focused, as the browser tells them to a screen reader."""
         found = self._cdp.send("Runtime.evaluate", {"expression": "document.activeElement"})["result"]

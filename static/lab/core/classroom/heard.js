@@ -5,11 +5,11 @@
 /**
  * @typedef {{ topic: string, id: string, values?: Record<string, string | number> }} Heard
  *   of each topic the newest sentence matters
- * @typedef {{ poll: number, text: string, phase: string, shown: boolean, outcome: string }} HeardPoll
+ * @typedef {{ poll: number, text: string, phase: string, shown: boolean, settling: boolean, outcome: string }} HeardPoll
  * @typedef {{ poll: HeardPoll | null, paused: boolean, held: boolean, timer: string, timer_ends_us: number, looked_by: string,
  *   place: number, stage_asked: boolean, on_stage: boolean, notes: number }} LearnersFacts
  * @typedef {{ hands: Map<string, string>, questions: Map<string, { name: string, text: string }>,
- *   stuck: Map<string, { name: string, why: string, person: Person }>, waiting: number }} StaffsFacts
+ *   stuck: Map<string, { name: string, why: string, person: Person }>, waiting: number, poll: HeardPoll | null }} StaffsFacts
  */
 
 const MINUTE_US = 60e6;
@@ -19,8 +19,8 @@ const LAST_US = 10e6;
 function pollOf(tree) {
   const found = Object.entries(tree.polls ?? {}).findLast(([, poll]) => poll.phase !== "ended");
   if (!found) return null;
-  const [number, { text, phase, shown, outcome = "", choices }] = found;
-  return { poll: Number(number), text, phase, shown, outcome: outcome && (choices[Number(outcome)] ?? outcome) };
+  const [number, { text, phase, shown, settling, outcome = "", choices }] = found;
+  return { poll: Number(number), text, phase, shown, settling: Boolean(settling), outcome: outcome && (choices[Number(outcome)] ?? outcome) };
 }
 
 /** A hold concerns learners alone. @param {ClassTree} tree */
@@ -70,10 +70,18 @@ function heardOfPoll(before, now) {
   if (!now) return [];
   const same = before?.poll === now.poll ? before : null;
   if (now.phase === "open" && same?.phase !== "open") return [{ topic: "poll", id: "heard.poll_open", values: { text: now.text } }];
-  if (now.outcome && !same?.outcome) return [{ topic: "poll", id: "heard.outcome", values: { answer: now.outcome } }];
+  const settled = heardOfSettling(same, now);
+  if (settled.length) return settled;
   if (now.shown && !same?.shown) return [{ topic: "poll", id: "heard.split" }];
   if (now.phase !== "open" && same?.phase === "open") return [{ topic: "poll", id: "heard.poll_closed" }];
   return [];
+}
+
+/** What of a poll concerns both sides: the lab settles it, and what came true. @param {HeardPoll | null} before @param {HeardPoll} now
+ * @returns {Heard[]} */
+function heardOfSettling(before, now) {
+  if (now.outcome && !before?.outcome) return [{ topic: "poll", id: "heard.outcome", values: { answer: now.outcome } }];
+  return now.settling && !before?.settling ? [{ topic: "poll", id: "board.poll.settling" }] : [];
 }
 
 /**
@@ -105,15 +113,17 @@ export function staffsFacts(tree, shownName) {
       name: shownName(p, person.name), why: `${person.stuck} ${person.stuck_why}`, person,
     }])),
     waiting: people.filter(([, person]) => person.waits && person.presence !== "left").length,
+    poll: pollOf(tree),
   };
 }
 
-/** New hands, questions, learners who are stuck and people at the door. @param {StaffsFacts} before @param {StaffsFacts} now */
+/** New hands, questions, learners who are stuck, people at the door, and the outcome of a poll. @param {StaffsFacts} before @param {StaffsFacts} now */
 export function heardByStaff(before, now) {
   return {
     hands: [...now.hands].filter(([p]) => !before.hands.has(p)).map(([, name]) => name),
     questions: [...now.questions].filter(([number]) => !before.questions.has(number)).map(([, question]) => question),
     stuck: [...now.stuck].filter(([p, { why }]) => before.stuck.get(p)?.why !== why).map(([, one]) => one),
     waiting: now.waiting > before.waiting ? now.waiting : 0,
+    poll: now.poll && before.poll?.poll === now.poll.poll ? heardOfSettling(before.poll, now.poll) : [],
   };
 }

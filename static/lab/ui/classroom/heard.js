@@ -48,11 +48,12 @@ function speakToStaff(speech) {
     if (!tree.value.class) return;
     const now = staffsFacts(tree.value, shownName);
     if (before) {
-      const { hands, questions, stuck, waiting } = heardByStaff(before, now);
+      const { hands, questions, stuck, waiting, poll } = heardByStaff(before, now);
       for (const name of hands) say(t("heard.hand", { name }));
       for (const { name, text } of questions) say(name ? t("heard.question", { name, text }) : t("heard.question_nameless", { text }));
       for (const { name, person } of stuck) say(t("heard.stuck", { name, why: stuckText(person) }));
       if (waiting) say(t("heard.at_door", { n: waiting }));
+      for (const { id, values } of poll) say(t(id, values ?? {}));
     }
     before = now;
   });

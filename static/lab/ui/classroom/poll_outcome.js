@@ -1,4 +1,4 @@
-// The outcome of a poll, and its source: the lab that was settling it, or staff.
+// The outcome of a poll, and its source: the lab that was settling it, or staff. It is no live region: heard.js says it.
 import { html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { answerText } from "./store.js";
@@ -7,9 +7,9 @@ import { answerText } from "./store.js";
 
 /** @param {Poll} poll */
 export function outcomeOf(poll) {
-  if (poll.settling) return html`<p class="tag select" role="status">${t("board.poll.settling")}</p>`;
+  if (poll.settling) return html`<p class="tag select">${t("board.poll.settling")}</p>`;
   if (!poll.outcome) return "";
   const answer = answerText(poll, poll.outcome);
-  return html`<p class="tag ok" role="status">${poll.by === "lab" ? t("board.poll.by_lab", { answer, seq: poll.seq ?? 0 })
+  return html`<p class="tag ok">${poll.by === "lab" ? t("board.poll.by_lab", { answer, seq: poll.seq ?? 0 })
     : t("board.poll.came_true", { answer })}</p>`;
 }
