@@ -20,15 +20,10 @@ from devtools.rehearsal.visitor import ClientConnection, Refused, Visitor
 
 LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 """How a socket ends, or does not begin, by itself: a page opens it again."""
-LINES = (
-    "kafka-topics.sh --create --topic rehearsal --partitions 1 --replication-factor 3",
-    "producer open p1 --acks all",
-    "producer send p1 rehearsal-0 a:1",
-    "producer send p1 rehearsal-0 b:2",
-    "kafka-topics.sh --describe --topic rehearsal",
-)
-"""What a learner types; the last three again and again."""
 REPEATED = 3
+"""Of the lines that a learner types, the last ones are repeated."""
+OWN_PARTITION = "rehearsal-0"
+"""What learners write to in a class without a lesson."""
 _HANDOUT = re.compile(r"/handouts/\d+")
 LOOK_S = 2.0
 SOON_S = 0.02
@@ -247,6 +242,18 @@ async def stall(visitor: Visitor, slug: str, lab: str, until: asyncio.Event) -> 
         await until.wait()
 
 
+def lines_of(partition: str) -> tuple[str, ...]:
+    """What a learner types: records go to the partition that the wall shows."""
+    topic = partition.rpartition("-")[0]
+    return (
+        f"kafka-topics.sh --create --if-not-exists --topic {topic} --partitions 1 --replication-factor 3",
+        "producer open p1 --acks all",
+        f"producer send p1 {partition} a:1",
+        f"producer send p1 {partition} b:2",
+        f"kafka-topics.sh --describe --topic {topic}",
+    )
+
+
 class Learner(Participant):
     """Works in a lab of their own, raises a hand now and then, asks, votes."""
 
@@ -257,16 +264,17 @@ class Learner(Participant):
         """Of the time of the learner's lab, as last reported to its page."""
         self._taken = ""
 
-    async def work(self, chance: random.Random, pause_s: float, plays: bool, *, learns: bool = False) -> None:
+    async def work(self, chance: random.Random, pause_s: float, plays: bool, *, partition: str = "") -> None:
         """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays.
-        `learns`: they work at the lesson of the class, too.
+        `partition`: that of the lesson of the class, at which they work, too; empty without a lesson.
         """
         await self.ready.wait()
         lab = await self.own_lab()
-        lines = itertools.chain(LINES, itertools.cycle(LINES[-REPEATED:]))
+        typed = lines_of(partition or OWN_PARTITION)
+        lines = itertools.chain(typed, itertools.cycle(typed[-REPEATED:]))
         while True:
             with contextlib.suppress(*LOST):
-                await self._work_in(lab, lines, chance, pause_s, plays, learns)
+                await self._work_in(lab, lines, chance, pause_s, plays, bool(partition))
             self.figures.lost += 1
             await asyncio.sleep(LOOK_S)
 

@@ -14,6 +14,7 @@ from devtools.rehearsal.looking import Looking
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Learner, Observer, Participant, clock_ms, stall
 from devtools.rehearsal.visitor import Refused, Visitor
+from lab.actions.classes.live_class import lesson_of
 
 JOINING_AT_ONCE = 8
 POLL_S = 20.0
@@ -135,10 +136,13 @@ class Rehearsal:
         self._say(f"{len(joined)} joined")
         self._learners = [one for one in joined if isinstance(one, Learner)]
         self._observers = [one for one in joined if isinstance(one, Observer)]
+        lesson = lesson_of(plan.chapter)
+        partition = lesson.partition if lesson is not None else ""
         for number, participant in enumerate(self._learners):
             pause_s = PAUSE_S if number < plan.active else 4 * PAUSE_S
-            learns = bool(plan.chapter)
-            self._stay(participant.work(random.Random(SEED + number), pause_s, number < plan.active, learns=learns))
+            self._stay(
+                participant.work(random.Random(SEED + number), pause_s, number < plan.active, partition=partition)
+            )
         for observer in self._observers[: plan.following]:
             self._stay(observer.follow())
 
