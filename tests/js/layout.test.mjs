@@ -36,6 +36,14 @@ for (let brokers = 1; brokers <= 7; brokers++)
       }
   });
 
+test("ZooKeeper keeps a distance from the brokers beside it", () => {
+  for (const width of [MIN_W, 784, 1100]) {
+    const { nodes } = layoutTopology(cluster(3), width, topologyHeight(3, width));
+    const [b1, b3, zk] = ["b1", "b3", "zk"].map((id) => nodes.get(id));
+    assert.ok(zk.x - b1.x - b1.w >= 8 && b3.x - zk.x - zk.w >= 8 && zk.w > 100, `${width} wide: ${JSON.stringify(zk)}`);
+  }
+});
+
 test("every pair of communicating nodes has one link", () => {
   const { links } = layoutTopology(cluster(3, 1, 1), 784, 208);
   const count = (kind) => links.filter((link) => link.kind === kind).length;

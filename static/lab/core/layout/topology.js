@@ -20,6 +20,7 @@ const MARGIN = 10;
 const CLIENT_W = 122;
 const ZK_W = 138;
 const ZK_H = 22;
+const ZK_AIR = 8;
 /** The legend covers the upper corners. */
 const TOP = 8;
 const NARROW_GAP = 6;
@@ -65,9 +66,20 @@ export function layoutTopology(view, width, height) {
     placeColumn(consumers, width - MARGIN - CLIENT_W, CLIENT_W, height - LEGEND_H - ZK_H - 16, nodes);
   }
   const zk_y = height - ZK_H - 6;
-  for (const id of kinds.zookeeper) nodes.set(id, { x: (width - ZK_W) / 2, y: zk_y, w: ZK_W, h: ZK_H });
+  const zk_w = Math.min(ZK_W, roomBetween(kinds.broker, zk_y, width, nodes));
+  for (const id of kinds.zookeeper) nodes.set(id, { x: (width - zk_w) / 2, y: zk_y, w: zk_w, h: ZK_H });
   for (const id of kinds.shell) nodes.set(id, { x: MARGIN, y: zk_y, w: 84, h: ZK_H });
   return { width, height, nodes, links: linksOf(view, kinds) };
+}
+
+/**
+ * The width between the brokers at the height of ZooKeeper, with some air on both sides.
+ * @param {string[]} brokers @param {number} y @param {number} width @param {Map<string, Box>} nodes
+ */
+function roomBetween(brokers, y, width, nodes) {
+  const beside = brokers.map((id) => /** @type {Box} */ (nodes.get(id))).filter((box) => box.y + box.h > y);
+  const sides = beside.map((box) => (box.x + box.w / 2 < width / 2 ? width / 2 - box.x - box.w : box.x - width / 2));
+  return 2 * (Math.min(width / 2, ...sides) - ZK_AIR);
 }
 
 /**
