@@ -37,6 +37,10 @@ def come_in(page: Page, link: str, name: str) -> None:
     page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("button", name="Join").click()
     page.get_by_role("link", name="Open my lab").click()
+    open_class_panel(page)
+
+
+def open_class_panel(page: Page) -> None:
     expect(page.locator(".nodes .state.up")).to_have_count(3)
     tab = page.get_by_role("tab", name="Class")
     if not tab.is_visible():
@@ -58,6 +62,15 @@ def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) 
     noah.get_by_role("button", name="Send").click()
     question = staff.locator(".ask-list li", has_text="Why does the high watermark wait?")
     expect(question.get_by_role("link")).to_have_attribute("href", re.compile(r"/r/\w+/main\?t=\d"))
+    # It opens while staff look at the lab, which the learner sees.
+    board = staff.url
+    question.get_by_role("link").click()
+    expect(staff).to_have_url(re.compile(r"/r/\w+/main\?t=\d"))
+    expect(noah.locator(".class-panel")).to_contain_text("Instructor is looking at your lab")
+    staff.goto(board)
+    staff.locator(".tile", has_text="Noah").click()
+    staff.get_by_role("button", name="Stop looking").click()
+    staff.get_by_role("button", name="Close", exact=True).click()
     # Others see the question, but not its author.
     asked = ada.locator(".ask-list li", has_text="Why does the high watermark wait?")
     expect(asked).not_to_contain_text("Noah")
@@ -133,6 +146,28 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     expect(staff.get_by_text("Overrule")).to_be_visible()
 
 
+def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
+    """It is counted later, so that its time does not tell whose it is; the page keeps it over a reload."""
+    staff.get_by_text("New poll").click()
+    maker = staff.locator(".make-poll form")
+    maker.get_by_label("Question").fill("Was that clear?")
+    maker.get_by_label("Choice 1", exact=True).fill("yes")
+    maker.get_by_label("Choice 2", exact=True).fill("no")
+    maker.get_by_role("button", name="Prepare the poll").click()
+    staff.get_by_role("button", name="Open the poll").click()
+    ada.get_by_role("radio", name="yes").check()
+    ada.get_by_role("button", name="Answer", exact=True).click()
+    expect(ada.locator(".class-panel")).to_contain_text("Your answer: yes")
+    expect(staff.locator("hw-poll-panel")).to_contain_text("Anonymous answers are counted five at a time")
+    ada.reload()
+    open_class_panel(ada)
+    expect(ada.locator(".class-panel")).to_contain_text("Your answer: yes")
+    expect(ada.get_by_role("radio", name="yes")).to_be_checked()
+    staff.get_by_role("button", name="Close the poll").click()
+    expect(staff.locator("hw-poll-panel")).to_contain_text("1 of 2 answered")
+    staff.get_by_role("button", name="End the poll").click()
+
+
 def all_labs_stand_still(staff: Page, noah: Page) -> None:
     staff.get_by_role("button", name="Pause all labs").click()
     expect(noah.locator(".class-panel")).to_contain_text("All labs are paused")
@@ -199,6 +234,7 @@ def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: lis
     expect(staff.locator(".tile").first.locator(".tile-picture .slot").first).to_be_visible()
     hands_and_questions_carry_their_instant(staff, ada, noah)
     pages_follow_who_leads_and_return_to_their_own_lab(staff, ada, noah)
+    anonymous_answer_is_shown_to_its_author(staff, ada)
     split_of_a_poll_is_shown_when_staff_show_it(staff, ada, noah)
     all_labs_stand_still(staff, noah)
     staff_type_captions(staff)
@@ -224,6 +260,8 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
     expect(staff.locator(".nobody")).to_be_visible()
     nothing_sticks_out(staff)
     expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
+    # The door's page has the code, the QR code and the participants.
+    expect(staff.locator("header .to-door")).to_be_in_viewport(ratio=1)
     now = staff.locator(".class-line svg svg").bounding_box()
     assert now is not None and now["width"] < 10, "the instant is a line"
     assert violations(staff) == []

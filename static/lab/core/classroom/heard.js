@@ -20,7 +20,8 @@ function pollOf(tree) {
   const found = Object.entries(tree.polls ?? {}).findLast(([, poll]) => poll.phase !== "ended");
   if (!found) return null;
   const [number, { text, phase, shown, settling, outcome = "", choices }] = found;
-  return { poll: Number(number), text, phase, shown, settling: Boolean(settling), outcome: outcome && (choices[Number(outcome)] ?? outcome) };
+  const answer = outcome && (choices[Number(outcome)] ?? outcome);
+  return { poll: Number(number), text, phase, shown, settling: Boolean(settling), outcome: answer };
 }
 
 /** A hold concerns learners alone. @param {ClassTree} tree */
@@ -117,7 +118,10 @@ export function staffsFacts(tree, shownName) {
   };
 }
 
-/** New hands, questions, learners who are stuck, people at the door, and the outcome of a poll. @param {StaffsFacts} before @param {StaffsFacts} now */
+/**
+ * New hands, questions, learners who are stuck, people at the door, and the outcome of a poll.
+ * @param {StaffsFacts} before @param {StaffsFacts} now
+ */
 export function heardByStaff(before, now) {
   return {
     hands: [...now.hands].filter(([p]) => !before.hands.has(p)).map(([, name]) => name),

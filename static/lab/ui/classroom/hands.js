@@ -7,12 +7,21 @@ import { act, learners, minutes, opened, shownName, tree } from "./store.js";
 /** @import { Instant } from "../../core/classroom/class.d.ts" */
 
 /** The page of an instant of a lab. @param {Instant} at */
-export const addressOf = ({ lab, at_us }) => `/r/${lab}?t=${(at_us / 1e6).toFixed(6)}`;
+const addressOf = ({ lab, at_us }) => `/r/${lab}?t=${(at_us / 1e6).toFixed(6)}`;
+
+/**
+ * A link to an instant of a learner's lab. Staff may open it while they look at the lab, which the learner sees.
+ * @param {string} p the learner @param {Instant} at @param {string} text
+ */
+export const instantLink = (p, at, text) => html`<a class="at" href=${addressOf(at)} @click=${async (/** @type {MouseEvent} */ event) => {
+  event.preventDefault();
+  if (await act({ op: "look", p })) location.assign(addressOf(at));
+}}>${text}</a>`;
 
 class HwHands extends HwElement {
-  /** @param {Instant | null | undefined} at */
-  #place(at) {
-    return at?.lab ? html`<br><a class="at" href=${addressOf(at)}>${t("board.opens_lab_at", { at: instant(at.at_us, 3) })}</a>` : "";
+  /** @param {string} p @param {Instant | null | undefined} at */
+  #place(p, at) {
+    return at?.lab ? instantLink(p, at, t("board.opens_lab_at", { at: instant(at.at_us, 3) })) : "";
   }
 
   render() {
@@ -25,16 +34,16 @@ class HwHands extends HwElement {
       ${hands.length + questions.length ? "" : html`<p class="dim">${t("board.no_questions")}</p>`}
       <ul class="ask-list">${hands.map(([p, person]) => html`<li><span class="sign hand" aria-hidden="true">☝</span><div>
           <button class="link-button" @click=${() => (opened.value = p)}><b><bdi>${shownName(p,
-            person.name)}</bdi></b></button> ${t("board.raised_hand")}${this.#place(person.hand)}
-          <span class="button-row"><button class="btn small" @click=${() => act({ op: "lower_hand",
+            person.name)}</bdi></b></button> ${t("board.raised_hand")}
+          <span class="button-row">${this.#place(p, person.hand)}<button class="btn small" @click=${() => act({ op: "lower_hand",
             p })}>${t("board.lower_hand")}</button></span></div>
         <small>${t("board.min", { n: minutes(person.hand?.raised_us ?? 0) })}</small></li>`)}
       ${questions.map(([number, asked]) => html`<li class=${asked.hidden ? "hidden" : ""}><span class="sign"
         aria-hidden="true">?</span><div>
           ${asked.name || asked.p ? html`<b><bdi>${shownName(asked.p, asked.name)}</bdi></b> ` : ""}<span
-            lang=${asked.lang}>${asked.text}</span>${this.#place(asked.at)}
-          <span class="button-row"><button class="btn small" @click=${() => act({ op: "answer", question: Number(number),
-            how: "aloud" })}>${t("board.answered_aloud")}</button>
+            lang=${asked.lang}>${asked.text}</span>
+          <span class="button-row">${this.#place(asked.p, asked.at)}<button class="btn small"
+            @click=${() => act({ op: "answer", question: Number(number), how: "aloud" })}>${t("board.answered_aloud")}</button>
             <button class="btn small" @click=${() => act({ op: "hide_question", question: Number(number),
               hidden: !asked.hidden })}>${t(asked.hidden ? "board.unhide" : "board.hide")}</button></span></div>
         <small>${asked.backers ? t("board.backers", { n: asked.backers }) : ""} ${t("board.min",

@@ -9,6 +9,24 @@ import { act, answerText, classSlug, clockText, currentPoll, now_us, tree } from
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 
+/** @typedef {{ answer: string, sure: number, round: number }} Vote */
+
+/** @param {number} poll */
+const voteKey = (poll) => `highwater.vote.${classSlug.value}.${poll}`;
+
+/** Keeps an anonymous answer, which the class cannot tell the page again. @param {number} poll @param {Vote | null} vote */
+function keepVote(poll, vote) {
+  if (vote) sessionStorage.setItem(voteKey(poll), JSON.stringify(vote));
+  else sessionStorage.removeItem(voteKey(poll));
+}
+
+/** The answer of this tab to a round of an anonymous poll. @param {number} poll @param {number} round @returns {Vote | null} */
+function keptVote(poll, round) {
+  /** @type {Vote | null} */
+  const kept = JSON.parse(sessionStorage.getItem(voteKey(poll)) ?? "null");
+  return kept?.round === round ? kept : null;
+}
+
 class HwClassPanel extends HwElement {
   /** @param {SubmitEvent} event */
   async #ask(event) {
@@ -21,11 +39,16 @@ class HwClassPanel extends HwElement {
   }
 
   /** @param {number} number @param {Poll} poll @param {SubmitEvent} event */
-  #vote(number, poll, event) {
+  async #vote(number, poll, event) {
     event.preventDefault();
     const data = new FormData(/** @type {HTMLFormElement} */ (event.target));
     const answer = String(data.get("answer") ?? "").trim();
-    if (answer) void act({ op: "vote", poll: number, answer, sure: poll.asks_sure ? Number(data.get("sure")) : -1 });
+    if (!answer) return;
+    const sure = poll.asks_sure ? Number(data.get("sure")) : -1;
+    if (poll.anonymous) keepVote(number, { answer, sure, round: poll.round });
+    this.requestUpdate();
+    if (!await act({ op: "vote", poll: number, answer, sure })) keepVote(number, null);
+    this.requestUpdate();
   }
 
   /** @param {Mine} mine */
@@ -90,7 +113,7 @@ class HwClassPanel extends HwElement {
     const current = currentPoll();
     if (!current) return "";
     const [number, poll] = current;
-    const given = mine.votes[number];
+    const given = mine.votes[number] ?? keptVote(number, poll.round);
     const isOpen = poll.phase === "open";
     return html`<section class="card" aria-labelledby="class-poll"><h2 class="block-title" id="class-poll">${t("board.poll.title")}
         ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h2>
@@ -107,7 +130,9 @@ class HwClassPanel extends HwElement {
             const range = /** @type {HTMLInputElement} */ (event.target);
             range.setAttribute("aria-valuetext", `${range.value} %`);
           }} /></label>` : ""}
-        <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button></form>`
+        <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button>
+        ${given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
+        ${given && poll.anonymous ? html`<p class="dim">${t("board.mine.counted_later")}</p>` : ""}</form>`
         : given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
       ${poll.phase === "discussed" ? html`<p class="advice">${t("board.mine.discuss")}</p>` : ""}
       ${outcomeOf(poll)}
@@ -141,9 +166,10 @@ class HwClassPanel extends HwElement {
   render() {
     const { mine, class: info } = tree.value;
     if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
-    if (info?.ended) return html`<p>${t("board.mine.ended")}</p>${mine.role === "learner"
-      ? html`<p><a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a></p>` : ""}`;
-    if (mine.waits) return html`<p>${t("board.mine.waits")}</p>`;
+    if (info?.ended) return html`<div class="class-panel"><p>${t("board.mine.ended")}</p><div class="button-row">
+      ${mine.role === "learner" ? html`<a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a>` : ""}
+      <a class="btn" href="/classes/${classSlug.value}/replay/">${t("replay.title")}</a></div></div>`;
+    if (mine.waits) return html`<div class="class-panel"><p>${t("board.mine.waits")}</p></div>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
     return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}

@@ -3,7 +3,7 @@ import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
 import { act, clockText, joined, opened, shownName, stuckText, tree } from "./store.js";
-import { addressOf } from "./hands.js";
+import { instantLink } from "./hands.js";
 import { stepRow } from "./tile.js";
 
 /** @import { Person } from "../../core/classroom/class.d.ts" */
@@ -33,8 +33,7 @@ class HwPerson extends HwElement {
       ${person.stuck ? html`<p><span class="tag ${person.stuck === "asks" ? "warn" : "bad"}">${stuckText(person)}</span>
         ${person.stuck === "asks" ? "" : html`<button class="btn small" @click=${() => act({ op: "see_stuck",
           p })}>${t("board.saw_it")}</button>`}</p>` : ""}
-      ${person.hand?.lab ? html`<p>${t("board.hand_at")} <a class="at" href=${addressOf(person.hand)}>${instant(person.hand.at_us,
-        3)}</a></p>` : ""}
+      ${person.hand?.lab ? html`<p>${t("board.hand_at")} ${instantLink(p, person.hand, instant(person.hand.at_us, 3))}</p>` : ""}
       <div class="button-row">
         ${looks ? html`<a class="btn pri" href=${`/r/${person.lab}`}>${t("board.open_lab")}</a>
             <button class="btn" @click=${() => act({ op: "end_look", p })}>${t("board.end_look")}</button>`

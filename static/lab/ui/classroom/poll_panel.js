@@ -157,6 +157,7 @@ class HwPollPanel extends HwElement {
       <p class="row"><span class="tag">${t(`board.poll.phase.${of.phase}`)}</span>${of.round > 1 ? html`<span
         class="tag">${t("board.poll.round", { n: of.round })}</span>` : ""}
         ${of.until_us > now_us.value ? html`<span class="tag warn mono">${clockText(of.until_us - now_us.value)}</span>` : ""}</p>
+      ${of.phase === "open" && of.anonymous ? html`<p class="dim">${t("board.poll.counted_later")}</p>` : ""}
       ${splitOf(of)}
       ${of.advice ? html`<p class="advice">${t(`board.poll.advice.${of.advice}`)}</p>` : ""}
       <div class="button-row">${this.#buttons(poll, of)}</div>${this.#settling(poll, of)}`;
