@@ -24,8 +24,8 @@ def happened(
         passed_ms = (moment.at_us - since_us) // 1000
         return answer("goal.passed", passed_ms >= what.ms, passed_s=passed_ms // 1000, wanted_s=what.ms // 1000)
     count = moment.tally.happened(what, since == "step")
-    if count >= at_least and at_least == 1:
-        return GoalState(True, text("goal.happened_once", what=what.says()))
+    if at_least == 1:
+        return GoalState(count > 0, text("goal.happened_once" if count else "goal.not_happened", what=what.says()))
     return answer("goal.happened", count >= at_least, what=what.says(), n=count, wanted=at_least)
 
 

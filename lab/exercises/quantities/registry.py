@@ -28,6 +28,15 @@ _FORM = re.compile(r"([a-z_]+)\(([^()]*)\)(?: ([+-]) (\d+))?")
 _SHOWN_AS_BROKER = "broker"
 
 
+FIGURES: dict[str, Value] = {
+    "bytes": text("quantity.figure.bytes"),
+    "read_calls": text("quantity.figure.read_calls"),
+    "read_copied": text("quantity.figure.read_copied"),
+    "sendfile_copied": text("quantity.figure.sendfile_copied"),
+}
+"""How sentences name the figures of a measurement."""
+
+
 class Definition(NamedTuple):
     """A registered quantity. `checks`: by parameter; `shows` is "number", "broker" or "word"."""
 
@@ -126,7 +135,7 @@ def quantity_text(moment: Moment, reference: Quantity) -> Text:
         if parameter == "replica":
             values |= _replica_values(moment, argument)
         else:
-            values[parameter] = argument
+            values[parameter] = FIGURES.get(argument, argument) if parameter == "figure" else argument
     named = Text(f"quantity.{name}", values)
     return text("quantity.shifted", quantity=named, shift=f"{shift:+d}") if shift else named
 

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
+from broker_core.texts import render
+from broker_core.view.fold import empty_view
 from lab.exercises import compiler, loader
 from lab.exercises.bilingual import Bilingual
 from lab.exercises.copied import in_a_copy
@@ -17,8 +19,10 @@ from lab.exercises.glossary import glossary, parse
 from lab.exercises.happenings import NAMES_OF_KINDS, EventHappens
 from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises, load
+from lab.exercises.moment import Moment
 from lab.exercises.progress import Progress
-from lab.exercises.questions import choice_texts
+from lab.exercises.quantities import quantity_text
+from lab.exercises.questions import asked_by, choice_texts
 from lab.exercises.setup import needs_new_run, run_setup
 from lab.exercises.solution import Rehearsal, lesson_run
 from lab.management.commands import check_exercises
@@ -73,6 +77,14 @@ def test_events_that_goals_count_are_named_in_words() -> None:
     counted = {what.kind for goal in goals for what in goal.happenings if isinstance(what, EventHappens)}
     assert "IsrShrunk" in counted
     assert counted <= set(NAMES_OF_KINDS)
+
+
+def test_figures_of_a_measurement_are_named_in_words() -> None:
+    asked = [quantity for one in exercises().values() for step in one.steps for quantity in [str(asked_by(step))]]
+    measured = [one for one in asked if one.startswith("measured(")]
+    moment = Moment(empty_view(), 0, True)
+    named = {render(quantity_text(moment, one), "en") for one in measured}
+    assert named == {"bytes copied with sendfile", "system calls with read and send"}
 
 
 @pytest.fixture
