@@ -131,6 +131,11 @@ class GroupCoordinator:
         """OffsetCommit: answered when the records are committed."""
         self._commits.commit(message, request)
 
+    def find_or_create(self, group_id: str) -> None:
+        """Makes sure that a group that is coordinated here exists."""
+        if group_id not in self.registry.known:
+            self.registry.create(group_id)
+
     def commit_in_transaction(self, message: Message, request: TxnOffsetCommitRequest, error: Errors) -> None:
         """TxnOffsetCommit, after its verification: `error` is set if the group is not in the transaction."""
         self._transactional.commit(message, request, error)

@@ -57,7 +57,9 @@ class Removals:
             else:
                 results.append((name, Errors.NONE))
                 gone.append(name)
-        self._forget(group, [name for name in gone if name in group.offsets], "reason.offset_deleted")
+        if gone:
+            # Also without offsets to delete: an empty group that has none is removed now.
+            self._forget(group, [name for name in gone if name in group.offsets], "reason.offset_deleted")
         return Errors.NONE, tuple(results)
 
     def delete_group(self, group_id: str) -> Errors:

@@ -12,13 +12,16 @@ def handle(services: TransactionalOffsetServices, message: Message) -> None:
     """Verifies that the group is in the transaction, then passes the offsets to the group."""
     body: TxnOffsetCommitRequest = message.body
     error = services.groups.status(body.group_id)
+    known = services.metadata.partitions
     if error is not Errors.NONE:
-        known = services.metadata.partitions
         results = tuple(
             (name, error if name in known else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in body.partitions
         )
         services.kernel.respond(message, TxnOffsetCommitResponse(results), label=error.name)
         return
+    if any(name in known for name, *_ in body.partitions):
+        # Before the verification, so that the group also exists if that fails.
+        services.groups.find_or_create(body.group_id)
     partition = services.groups.partition_of(body.group_id)
     batch = ProducerSequence(body.producer_id, body.producer_epoch, NO_SEQUENCE)
     guard = services.transactions.verifier.guard(partition, batch)
