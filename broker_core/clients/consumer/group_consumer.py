@@ -56,6 +56,7 @@ class GroupConsumer(GroupMembership):
         self._counts: dict[str, int] = {}
         #: The topics of the other members; only the leader needs them.
         self._others_topics: tuple[str, ...] = ()
+        self._leads = False
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._metadata_waits = False
         self._metadata_in_flight = False
@@ -150,11 +151,12 @@ class GroupConsumer(GroupMembership):
                 self._sync(self._plan(joined))
         elif self.state == "stable":
             why = self._why_rejoin_waited()
-            if why or has_changed or counts_changed:
+            if why or has_changed or (counts_changed and self._leads):
                 super()._rejoin(why or "reason.topics_changed")
             else:
                 self._fetcher.fetch_all()
-        if self.state != "finding the coordinator" and any(not count for count in counts.values()):
+        is_missing = not self.settings.is_pattern and any(topic not in known for topic in watched)
+        if self.state != "finding the coordinator" and (is_missing or not all(counts.values())):
             self.request_metadata_later()
 
     # Joining.
@@ -191,6 +193,8 @@ class GroupConsumer(GroupMembership):
         )
 
     def _joined_as(self, joined: JoinGroupResponse) -> None:
+        # Only the leader, which has assigned the partitions, watches their number.
+        self._leads = joined.leader == self.member_id
         self._request_group_metadata(joined)
         if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
             self._sync_waits = (joined, self._epoch)
