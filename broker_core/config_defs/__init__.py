@@ -7,6 +7,8 @@ from broker_core.config_defs.dynamic import (
     QUOTA_CONFIGS,
     broker_key,
     broker_synonyms,
+    is_of_one_broker,
+    without_listener,
 )
 from broker_core.config_defs.keys import (
     INT_MAX,
@@ -43,8 +45,10 @@ __all__ = [
     "broker_key",
     "broker_name",
     "broker_synonyms",
+    "is_of_one_broker",
     "text_of",
     "topic_value",
     "topic_values",
     "validate_topic_configs",
+    "without_listener",
 ]

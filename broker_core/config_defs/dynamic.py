@@ -1,5 +1,7 @@
 """Which of a broker's configurations can change while it runs (KIP-226; `DynamicBrokerConfig`)."""
 
+import re
+
 from broker_core.config_defs.broker import BROKER_CONFIGS
 from broker_core.config_defs.keys import LONG_MAX, ConfigKey, ConfigType, table
 
@@ -125,6 +127,25 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
     return _LOG_FLUSH if name == _LOG_FLUSH[0] else _SYNONYMS.get(name, (name,))
 
 
+_LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.")
+_CLUSTER_WIDE_FOR_LISTENERS = frozenset({"max.connections", "max.connection.creation.rate", "num.network.threads"})
+
+
+def without_listener(name: str) -> str:
+    """The configuration that a name with a listener is a value of: of `listener.name.x.ssl.keystore.type` the last
+    three words.
+    """
+    prefix = _LISTENER_PREFIX.match(name)
+    return name[prefix.end() :] if prefix is not None else name
+
+
+def is_of_one_broker(name: str) -> bool:
+    """Whether it cannot be set for all brokers (`DynamicBrokerConfig.perBrokerConfigs`)."""
+    base = without_listener(name)
+    return name in PER_BROKER_CONFIGS or (base != name and base not in _CLUSTER_WIDE_FOR_LISTENERS)
+
+
 def broker_key(name: str) -> ConfigKey | None:
-    """The definition of a broker configuration; None for a name that Kafka does not know."""
-    return BROKER_CONFIGS.get(name) or QUOTA_CONFIGS.get(name)
+    """The definition of a broker configuration, perhaps of one listener; None for a name that Kafka does not know."""
+    base = without_listener(name)
+    return BROKER_CONFIGS.get(base) or QUOTA_CONFIGS.get(base)

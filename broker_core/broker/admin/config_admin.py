@@ -24,6 +24,7 @@ from broker_core.config_defs import (
     text_of,
     topic_value,
     validate_topic_configs,
+    without_listener,
 )
 from broker_core.config_defs.java_text import parse_integer, split
 from broker_core.controller.admin import validate_topic_name
@@ -148,6 +149,8 @@ class ConfigAdmin:
         """
         dynamic = self.host.dynamic
         names = broker_synonyms(name)
+        if (base := without_listener(name)) != name:
+            names = (name, base)
         defaults = {each: text_of(BROKER_CONFIGS[each].default) for each in names if _has_default(each)}
         defaults |= {each: text for each, text in dynamic.static.release_defaults.items() if each in names}
         sources: tuple[tuple[Mapping[str, str], ConfigSource], ...] = (
@@ -243,10 +246,17 @@ class ConfigAdmin:
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:
             self._check_broker(name, "Node", "")
-        entity = name or ConfigZnode.DEFAULT_ENTITY
+        # As a number: "01" is broker 1.
+        entity = str(parse_integer(name)) if name else ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(read_entity(self.host.zk, "brokers", entity), per_broker=bool(name)))
         self.host.dynamic.validate(configs, per_broker=bool(name), identity=self.host.identity)
         if not validate_only:
+            if "password.encoder.secret" not in self._static() and any(_is_secret(each) for each in configs):
+                # Kafka stores only encoded passwords in ZooKeeper.
+                resource = ConfigResource("BROKER", name)
+                raise InvalidConfigurationException(
+                    f"Invalid config value for resource {resource}: Password encoder secret not configured"
+                )
             write_entity(self.host.zk, "brokers", entity, configs)
 
     def _check_broker(self, name: str, called: str = "Broker", or_else: str = " or empty string") -> None:
@@ -297,10 +307,14 @@ def _source(synonyms: list[ConfigSynonym]) -> ConfigSource:
     return synonyms[0].source if synonyms else "DEFAULT_CONFIG"
 
 
+def _is_secret(name: str) -> bool:
+    key = broker_key(name)
+    return key is not None and key.type is ConfigType.PASSWORD
+
+
 def _is_sensitive(name: str) -> bool:
     """Whether a value is hidden: an unknown configuration might be a secret."""
-    key = broker_key(name)
-    return key is None or key.type is ConfigType.PASSWORD
+    return broker_key(name) is None or _is_secret(name)
 
 
 def _has_default(name: str) -> bool:

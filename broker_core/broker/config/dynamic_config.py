@@ -11,18 +11,20 @@ from broker_core.broker.config.config_requirements import check_requirements, li
 from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,
-    PER_BROKER_CONFIGS,
     ConfigException,
     ConfigType,
     broker_key,
     broker_synonyms,
+    is_of_one_broker,
     topic_value,
+    without_listener,
 )
 from broker_core.config_defs.java_text import scala_set
 
+_NETWORK_THREADS = "num.network.threads"
 THREAD_POOLS = (
     "num.io.threads",
-    "num.network.threads",
+    _NETWORK_THREADS,
     "num.replica.fetchers",
     "num.recovery.threads.per.data.dir",
     "background.threads",
@@ -116,6 +118,11 @@ class DynamicBrokerConfig:
             now, wanted = _number(name, self.current.settings), _number(name, merged)
             if wanted != now and not max(now // 2, 1) <= wanted <= now * 2:
                 return _cleaner_refusal(now, wanted) if name == "log.cleaner.threads" else _refusal(name, now, wanted)
+        for listener in listener_names(merged):
+            name = f"listener.name.{listener.lower()}.{_NETWORK_THREADS}"
+            now, wanted = (_threads_of(name, settings) for settings in (self.current.settings, merged))
+            if wanted != now and not max(now // 2, 1) <= wanted <= now * 2:
+                return _refusal(_NETWORK_THREADS, now, wanted)
         return None
 
 
@@ -171,6 +178,11 @@ def _number(name: str, settings: Mapping[str, str]) -> int:
     return value
 
 
+def _threads_of(name: str, settings: Mapping[str, str]) -> int:
+    """The network threads of a listener, by default as many as of all."""
+    return int(settings[name]) if name in settings else _number(_NETWORK_THREADS, settings)
+
+
 def _refusal(name: str, now: int, wanted: int) -> str:
     why = f"Dynamic thread count update validation failed for {name}={wanted}"
     if wanted < 1:
@@ -199,7 +211,7 @@ def check(configs: Mapping[str, str], *, per_broker: bool) -> None:
             f"HashSet({', '.join(of_listeners)})"
         )
     _check_types(configs)
-    own = [name for name in configs if name in PER_BROKER_CONFIGS]
+    own = [name for name in configs if is_of_one_broker(name)]
     if own and not per_broker:
         raise ConfigException(
             f"Cannot update these configs at default cluster level, broker id must be specified: {scala_set(own)}"
@@ -212,7 +224,7 @@ def _check_types(configs: Mapping[str, str]) -> None:
         if key is not None:
             key.parse(text)
             if key.type is ConfigType.CLASS and not text.strip().startswith(_FOUND_CLASSES):
-                raise ConfigException.of(name, text, f"Class {text} could not be found.")
+                raise ConfigException.of(without_listener(name), text, f"Class {text} could not be found.")
 
 
 def acceptable(configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
