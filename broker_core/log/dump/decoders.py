@@ -4,6 +4,7 @@ Source: `DumpLogSegments.newDecoder`, `OffsetsMessageParser`, `TransactionLogMes
 `org.apache.kafka.tools.api.Decoder`, `CoordinatorRecordSerde`, `TransactionLog.formatRecordKeyAndValue`.
 """
 
+import re
 import struct
 from base64 import b64decode
 from collections.abc import Callable, Iterable
@@ -82,9 +83,21 @@ def class_parser(key_class: str, value_class: str) -> tuple[Parser, list[str]]:
     return parse, printed
 
 
+_OTHER_CLASS = re.compile(
+    r"java\.lang\.(Object|String|Integer|Long)|org\.apache\.kafka\.common\.serialization\."
+    r"(String|Integer|Long|Short|Float|Double|Boolean|Bytes|ByteArray|ByteBuffer|UUID|Void|List)(Des|S)erializer"
+)
+"""Classes that a tool of Kafka finds, although they are not decoders."""
+
+
 def _decoder(class_name: str, printed: list[str]) -> Decoder:
     name = class_name.removeprefix(_DEPRECATED).removeprefix(_API)
     if name not in _DECODERS or name == class_name:
+        if _OTHER_CLASS.fullmatch(class_name):
+            rule = f"{class_name} is not a decoder"
+            raise Thrown(
+                "java.lang.NoSuchMethodException", f"{class_name}.<init>(kafka.utils.VerifiableProperties)", rule
+            )
         rule = f"a decoder is one of {', '.join(_API + each for each in _DECODERS)}, not {class_name!r}"
         raise Thrown("java.lang.ClassNotFoundException", class_name, rule)
     if class_name.startswith(_DEPRECATED):

@@ -14,6 +14,7 @@ from broker_core.wire.messages import (
     FindCoordinatorRequest,
     ListGroupsRequest,
     ListOffsetsRequest,
+    ListOffsetsResult,
     OffsetFetchRequest,
 )
 
@@ -21,6 +22,7 @@ _CALLS = {"DescribeGroups": "describeConsumerGroups", "DeleteGroups": "deleteCon
 """The admin client's names of requests that differ from the name of the API."""
 _FIRST_APIS = {"DescribeGroups": "CONSUMER_GROUP_DESCRIBE"}
 """The request that it would send first to a broker whose API versions it knew."""
+OFFSETS_LOGGER = "org.apache.kafka.clients.admin.internals.ListOffsetsHandler"
 LEADER_LOGGER = "org.apache.kafka.clients.admin.internals.PartitionLeaderStrategy"
 _NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_EXCEPTION})
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
@@ -145,7 +147,9 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
             response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
             if not isinstance(response, Disconnected):
                 found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
-        unanswered = [name for name in requested if name not in found]
+                refused = [row for row in response.partitions if row.error is not Errors.NONE]
+                failed |= {row.partition: _unexpected(process, row) for row in refused if not row.error.retriable}
+        unanswered = [name for name in requested if name not in found and name not in failed]
         if unanswered and process.now_us >= deadline_us:
             late = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
             failed |= dict.fromkeys(unanswered, _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}"))
@@ -156,6 +160,13 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
         if name in failed:
             raise failed[name]
     return found
+
+
+def _unexpected(process: Process, row: ListOffsetsResult) -> JavaException:
+    """The error of a partition that the client does not ask for again (`ListOffsetsHandler`)."""
+    what = f"ListOffsets request for topic partition {row.partition} failed due to an unexpected error {row.error.name}"
+    log_error(process, [f"[AdminClient clientId=adminclient-1] {what}"], OFFSETS_LOGGER)
+    return _in_futures(JavaException.of(row.error).stack_trace()[0])
 
 
 def _no_topic(process: Process, partition: str, error: Errors) -> JavaException:

@@ -166,6 +166,7 @@ def _included(options: ParsedOptions) -> str | None:
 
 
 def _check_required(options: ParsedOptions) -> None:
+    options.value("topic")
     if ("topic" in options) == (_included(options) is not None):
         old = "--whitelist is DEPRECATED use --include instead; ignored if --include specified."
         raise ToolUsageError("Exactly one of --include/--topic is required. " + (old if "whitelist" in options else ""))

@@ -14,6 +14,7 @@ from broker_core.config_defs.java_text import parse_integer
 from broker_core.partitions import partition_name
 from broker_core.texts import Rejection
 
+_BITS = {"Short": 16, "Integer": 32, "Long": 64}
 UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
 _TIME = re.compile(r"(\d{1,11}(?:\.\d+)?)(ms|s|m)?")
 """The most digits of any unit whose microseconds fit into 64 bits."""
@@ -140,7 +141,7 @@ class Option(msgspec.Struct, frozen=True):
     name: str
     about: str
     argument: str = ""
-    kind: Literal["String", "Integer", "Long"] = "String"
+    kind: Literal["String", "Short", "Integer", "Long"] = "String"
     repeats: bool = False
     #: Whether the argument is optional.
     optional: bool = False
@@ -192,7 +193,7 @@ class ParsedOptions:
         value = self.value(name)
         if value is None:
             return None
-        number = parse_integer(value, 64 if self._options[name].kind == "Long" else 32)
+        number = parse_integer(value, _BITS[self._options[name].kind])
         if number is None:
             found = f'java.lang.NumberFormatException: For input string: "{value}"'
             raise OptionError(

@@ -3,12 +3,12 @@ error messages below the usage of the command.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import KAFKA_VERSION, justified
+from broker_core.shell.java.errors import KAFKA_VERSION, is_int, justified
 
 _USAGE_WIDTH = 75
 _HELP = "help"
@@ -63,11 +63,11 @@ class HelpScreen(BadArguments):
         super().__init__(command, "")
 
 
-class UnknownCommand(BadArguments):
-    """There is no such command; `similar`: candidates with a similar name."""
+class UnknownName(BadArguments):
+    """There is no such command, or no such option; `similar`: candidates with a similar name."""
 
-    def __init__(self, message: str, similar: Sequence[str]) -> None:
-        super().__init__("", message)
+    def __init__(self, command: str, message: str, similar: Sequence[str]) -> None:
+        super().__init__(command, message)
         self.similar = similar
 
 
@@ -88,7 +88,7 @@ def complain(process: Process, tool: Tool, error: BadArguments) -> int:
         return 1
     for line in (*tool.usage[error.command], *justified(f"{tool.name}: error: {error}", _USAGE_WIDTH)):
         process.err(line)
-    if isinstance(error, UnknownCommand) and error.similar:
+    if isinstance(error, UnknownName) and error.similar:
         process.err("\n\t".join(("Did you mean:", *error.similar)))
     return 1
 
@@ -125,10 +125,14 @@ def _command(tool: Tool, word: str) -> str:
     if found:
         raise BadArguments("", f"ambiguous command: {word} could match {', '.join(found)}")
     choices = ", ".join(f"'{each}'" for each in tool.commands)
-    costs = {each: _edits(word, each) for each in tool.commands}
+    raise UnknownName("", f"invalid choice: '{word}' (choose from {choices})", _similar(word, tool.commands))
+
+
+def _similar(word: str, names: Iterable[str]) -> list[str]:
+    """The names at the least edit distance, if that is small."""
+    costs = {each: _edits(word, each) for each in names}
     least = min(costs.values())
-    similar = [each for each in costs if costs[each] == least < _UNLIKE]
-    raise UnknownCommand(f"invalid choice: '{word}' (choose from {choices})", similar)
+    return [each for each in costs if costs[each] == least < _UNLIKE]
 
 
 def _edits(word: str, other: str) -> int:
@@ -189,7 +193,8 @@ def _name(tool: Tool, command: str, flag: str, known: Mapping[str, Option], word
     if len(found) > 1:
         raise BadArguments(command, f"ambiguous option: {flag} could match {', '.join(found)}")
     if not found:
-        raise BadArguments(command, f"unrecognized arguments: '{word}'")
+        similar = _similar(word.lstrip("-"), sorted(known)) if len(word.lstrip("-")) > 1 else []
+        raise UnknownName(command, f"unrecognized arguments: '{word}'", [f"--{each}" for each in similar])
     return names[found[0]]
 
 
@@ -199,5 +204,8 @@ def _check_number(command: str, option: Option, value: str, complaint: str) -> N
     try:
         ParsedOptions([option]).parse([f"--{option.name}={value}"]).integer(option.name)
     except OptionError:
-        what = f"could not convert '{value}' to {option.kind} (For input string: \"{value}\")"
+        why = f'For input string: "{value}"'
+        if option.kind == "Short" and is_int(value):
+            why = f'Value out of range. Value:"{value}" Radix:10'
+        what = f"could not convert '{value}' to {option.kind} ({why})"
         raise BadArguments(command, complaint + what) from None

@@ -62,6 +62,10 @@ class JavaException(Exception):
         return [first, *(f"Caused by: {cause}" for cause in self.causes)]
 
 
+NAMELESS_TOPIC = JavaException(
+    ERRORS_PACKAGE + "InvalidTopicException", "The given topic name '' cannot be represented in a request."
+)
+"""The admin client's error for an empty name, for which it sends nothing."""
 ZERO_UUID = "A" * 22
 
 

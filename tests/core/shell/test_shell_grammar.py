@@ -188,7 +188,7 @@ def test_unknown_command_suggests_similar_names() -> None:
         ("producer stream p orders-0 -5", "invalid_number"),
         ("producer burst p orders-0 0", "invalid_number"),
         ("consumer follow c orders-0 --from sometime", "invalid_start"),
-        ("kafka-configs.sh --describe --zookeeper f", "option_not_supported"),
+        ("kafka-configs.sh --describe --zk-tls-config-file f", "option_not_supported"),
         ("help nosuch", "unknown_help"),
         ("interrupt 99", "command_not_running"),
         ("sleep 1s\nsleep 2s", "second_command"),

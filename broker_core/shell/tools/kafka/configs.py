@@ -51,6 +51,7 @@ OPTIONS = (
     Option("add-config-file", "A properties file with configurations to add.", "String", values="file"),
     Option("all", "With describe: all configurations, not only those set while the cluster runs."),
     Option("alter", "Alter the configuration for the entity."),
+    Option("bootstrap-controller", "Not with brokers to connect to, which the lab adds.", "controller to connect to"),
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
     COMMAND_CONFIG,
     Option("broker", "The broker's id.", "String", values="broker"),
@@ -69,6 +70,7 @@ OPTIONS = (
         values="topic",
     ),
     Option("entity-type", "The type of the entity.", "String", repeats=True, values="|".join(TYPES)),
+    Option("force", "Nothing: there are no prompts in a lab."),
     HELP,
     Option("ip", "The address of a client.", "String"),
     Option("ip-defaults", "The default of all addresses."),
@@ -76,6 +78,7 @@ OPTIONS = (
     Option("user", "The user's name.", "String"),
     Option("user-defaults", "The default of all users."),
     VERSION,
+    Option("zookeeper", "Not with brokers to connect to, which the lab adds.", "urls"),
 )
 _FLAGS = {
     "topic": "topics",
@@ -141,6 +144,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         entity = _entity(options, arguments)
         open_admin_client(process, options)
         if entity.type == "client-metrics":
+            if entity.name and "describe" in options:
+                process.out(_heading(entity.type, entity.name, describe_all="all" in options))
             raise JavaException.in_future(*_no_client_metrics(entity))
         if "alter" in options:
             yield from _alter(process, options, entity)
@@ -193,6 +198,9 @@ def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
         raise TerseException(
             "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
         )
+    if "bootstrap-controller" in options or "zookeeper" in options:
+        # Kafka requires --bootstrap-server, which the lab adds itself.
+        raise TerseException("Only one of --bootstrap-server, --boostrap-controller, and --zookeeper can be specified")
     names = _names(options, arguments)
     _check_names(types[0], names)
     if "alter" in options:
@@ -278,7 +286,9 @@ def _split(text: str) -> list[str]:
 
 
 def _to_delete(options: ParsedOptions) -> list[str]:
-    return [name.strip() for given in options.values("delete-config") for name in given.split(",")]
+    """The names without empty ones, unless there is nothing else (`java.util.StringTokenizer`)."""
+    given = options.values("delete-config")
+    return [name.strip() for text in given for name in [each for each in text.split(",") if each] or [text]]
 
 
 # Describe.
@@ -288,14 +298,19 @@ def _describe(process: Process, entity: Entity, *, describe_all: bool) -> Asking
     names = [entity.name] if entity.name is not None else (yield from _all_names(process, entity.type))
     for name in names:
         kind = entity.type
-        head = f"Default configs for {kind} in the cluster are:"
-        process.out(f"{'All' if describe_all else 'Dynamic'} configs for {kind[:-1]} {name} are:" if name else head)
+        process.out(_heading(kind, name, describe_all=describe_all))
         for entry in (yield from _entries(process, Entity(kind, name), describe_all=describe_all)):
             synonyms = ", ".join(f"{each.source}:{each.name}={_shown(each.value)}" for each in entry.synonyms)
             process.out(
                 f"  {entry.name}={_shown(entry.value)} sensitive={str(entry.is_sensitive).lower()} "
                 f"synonyms={{{synonyms}}}"
             )
+
+
+def _heading(kind: str, name: str, *, describe_all: bool) -> str:
+    if not name:
+        return f"Default configs for {kind} in the cluster are:"
+    return f"{'All' if describe_all else 'Dynamic'} configs for {kind[:-1]} {name} are:"
 
 
 def _shown(value: str | None) -> str:
@@ -445,10 +460,5 @@ COMMAND = Command(
     ),
     _run,
     OPTIONS,
-    missing=(
-        "bootstrap-controller",
-        "force",
-        "zk-tls-config-file",
-        "zookeeper",
-    ),
+    missing=("zk-tls-config-file",),
 )

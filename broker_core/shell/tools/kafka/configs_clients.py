@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from broker_core.broker.admin.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
 from broker_core.broker.admin.scram_admin import MIN_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
-from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
+from broker_core.config_defs.java_text import hash_map_order, java_double, parse_double, string_code
 from broker_core.errors import Errors
 from broker_core.shell.admin.requests import Asking, query_any, query_controller
 from broker_core.shell.grammar.process import Process
@@ -33,7 +33,6 @@ KINDS = {"users": "user", "clients": "client-id", "ips": "ip"}
 _CALLED = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 _NUMBERS = {name: number for number, name in SCRAM_MECHANISMS.items()}
 _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
-_DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
 
 
 # Describe.
@@ -170,9 +169,10 @@ def _alter_quotas(
         raise TerseException(f"Invalid config(s): {','.join(unknown)}")
     ops: list[tuple[str, float | None]] = []
     for key, text in added.items():
-        if _DOUBLE.fullmatch(text) is None:
+        number = parse_double(text)
+        if number is None:
             raise TerseException(f"Cannot parse quota configuration value for {key}: {text}")
-        ops.append((key, float(text.rstrip("fFdD"))))
+        ops.append((key, number))
     ops += [(key, None) for key in deleted]
     entity = tuple((KINDS[type_], name or None) for type_, name in zip(types, names, strict=True))
     body = AlterClientQuotasRequest((QuotaAlteration(entity, tuple(ops)),))

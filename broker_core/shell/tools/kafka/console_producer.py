@@ -1,5 +1,6 @@
 """kafka-console-producer.sh (`kafka.tools.ConsoleProducer`, `LineMessageReader`)."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -99,6 +100,7 @@ _PROPERTY_OPTIONS = (
 )
 """Options that set a configuration, with their defaults if neither the option nor a property is given."""
 TEXTS = ("request-required-acks",)
+_OTHER_CLASSES = ("java.lang.Object", "java.lang.String")
 LINE_READERS = ("kafka.tools.ConsoleProducer$LineMessageReader",)
 
 
@@ -115,9 +117,9 @@ class LineReader:
 
     def __init__(self, properties: dict[str, str]) -> None:
         given: dict[str, str | None] = {**READER_DEFAULTS, **properties}
-        self.parse_key = given["parse.key"] == "true"
-        self.parse_headers = given["parse.headers"] == "true"
-        self.ignore_error = given["ignore.error"] == "true"
+        self.parse_key, self.parse_headers, self.ignore_error = (
+            (given[name] or "").strip().lower() == "true" for name in ("parse.key", "parse.headers", "ignore.error")
+        )
         self.key_separator = given["key.separator"] or ""
         self.headers_delimiter = given["headers.delimiter"] or ""
         self.headers_separator = given["headers.separator"] or ""
@@ -144,7 +146,7 @@ class LineReader:
             begin += 0 if key is None else len(key) + len(self.key_separator)
             pairs: tuple[tuple[str, bytes | None], ...] = ()
             if headers is not None and headers != self.null_marker:
-                pairs = tuple(self._header(pair, number) for pair in headers.split(self.headers_separator))
+                pairs = tuple(self._header(pair, number) for pair in _split_by(self.headers_separator, headers))
             yield Line(self._bytes(key), self._bytes(line[begin:]), pairs)
 
     def _part(self, enabled: bool, line: str, begin: int, separator: str, name: str, number: int) -> str | None:
@@ -158,11 +160,12 @@ class LineReader:
         return line[begin:end]
 
     def _header(self, pair: str, number: int) -> tuple[str, bytes | None]:
-        name, separator, value = pair.partition(self.headers_key_separator)
-        if not separator:
+        end = pair.find(self.headers_key_separator)
+        if end < 0:
             if self.ignore_error:
                 return pair, None
             raise _kafka_exception(f"No header key separator found in pair '{pair}' on line number {number}")
+        name, value = pair[:end], pair[end + len(self.headers_key_separator) :]
         if name == self.null_marker:
             raise _kafka_exception(
                 f"Header keys should not be equal to the null marker '{self.null_marker}' as they can't be null"
@@ -171,6 +174,23 @@ class LineReader:
 
     def _bytes(self, text: str | None) -> bytes | None:
         return None if text is None or text == self.null_marker else text.encode()
+
+
+def _split_by(pattern: str, text: str) -> list[str]:
+    """`Pattern.split`: by a regular expression, without trailing empty parts. An invalid one is taken literally."""
+    parts, begin = [], 0
+    try:
+        separator = re.compile(pattern)
+    except re.error:
+        separator = re.compile(re.escape(pattern))
+    for match in separator.finditer(text):
+        if match.end():
+            parts.append(text[begin : match.start()])
+            begin = match.end()
+    parts.append(text[begin:])
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
 
 
 def _kafka_exception(message: str) -> JavaException:
@@ -216,6 +236,9 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
 def _reader(process: Process, options: ParsedOptions) -> "LineReader":
     """The reader of the lines. Raises JavaException."""
     name = options.value("line-reader")
+    if name in _OTHER_CLASSES:
+        why = "the reader must extend org.apache.kafka.tools.api.RecordReader"
+        raise JavaException("java.lang.IllegalArgumentException", why)
     if name is not None and name not in LINE_READERS:
         raise JavaException("java.lang.ClassNotFoundException", name)
     config_file = options.value("reader-config")
@@ -229,12 +252,14 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         check_help(options, "This tool helps to read data from standard input and publish it to Kafka.")
         check_required(options, "topic")
-        check_address(options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list"))
+        # Kafka ignores --broker-list with --bootstrap-server, which the lab adds.
+        check_address(options.value("bootstrap-server"))
     except OptionError as error:
         return print_usage(process, ToolUsageError(error.message), OPTIONS)
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
+        topic = options.value("topic") or ""
         settings = era_settings(producer_settings(process, options), process.cluster.era)
         reader = _reader(process, options)
     except (JavaException, OptionError) as error:
@@ -246,7 +271,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     producer = clients.open_producer(name, settings, shown_settings(settings))
     producer.sender.retries_seen = []
     try:
-        exit_code = yield from _produce(process, producer, options.value("topic") or "", reader, "sync" in options)
+        exit_code = yield from _produce(process, producer, topic, reader, "sync" in options)
     finally:
         clients.close(name)
     yield from settled(process)

@@ -2,6 +2,7 @@
 line breaks included.
 """
 
+from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition, sorted_partitions, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
@@ -15,6 +16,7 @@ from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
     HELP,
+    NAMELESS_TOPIC,
     VERSION,
     JavaException,
     ToolUsageError,
@@ -210,7 +212,7 @@ def _filter(options: ParsedOptions, name: str, known: tuple[str, ...], plural: s
     if not text:
         return set()
     by_name = {each.lower(): each for each in known}
-    wanted = [word.strip().lower() for word in text.split(",")]
+    wanted = [word.strip().lower() for word in split(text, ",")]
     if any(word not in by_name for word in wanted):
         kind = plural if name == "type" else name
         raise ToolUsageError(f"Invalid {kind} list '{text}'. Valid {plural} are: {', '.join(known)}")
@@ -275,9 +277,10 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         decided, whole = dict(response.partitions), response.error
     except JavaException as exception:
         late, whole = exception.message, Errors.REQUEST_TIMED_OUT
-    rows = [(*TopicPartition.parse(name), decided.get(name, whole)) for name in partitions]
-    first = next((error for *_, error in rows if error is not Errors.NONE), whole)
-    rows += [(topic, -1, Errors.UNKNOWN_TOPIC_OR_PARTITION) for topic in unknown]
+    errors = {name: decided.get(name, whole) for name in partitions}
+    first = next((error for error in errors.values() if error is not Errors.NONE), whole)
+    rows = [(*TopicPartition.parse(name), _status(error, late)) for name, error in errors.items()]
+    rows += [(topic, -1, f"Error: :{error.java_class}: {error.message}") for topic, error in unknown]
     rows.sort(key=lambda row: f"{row[0]}{row[1]}")
     said = {
         Errors.INVALID_GROUP_ID: f"'{group}' is not valid.",
@@ -293,7 +296,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
         _error(process, said.get(first, "Encounter some partition level error, see the follow-up details:"))
     process.out("")
     header = f"{'TOPIC':<30} {'PARTITION':<15} {'STATUS':<15}"
-    cells = [(topic, number if number >= 0 else "Not Provided", _status(error, late)) for topic, number, error in rows]
+    cells = [(topic, number if number >= 0 else "Not Provided", status) for topic, number, status in rows]
     process.out(header + "".join(f"{topic:<30} {number:<15} {status:<15}" for topic, number, status in cells))
 
 
@@ -307,8 +310,8 @@ def _status(error: Errors, late: str) -> str:
     return f"Error: :{exception.java_class}: {exception.message}"
 
 
-def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str], list[str]]]:
-    """The partitions of topics such as `orders` or `orders:0,1`, and the unknown topics."""
+def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str], list[tuple[str, JavaException]]]]:
+    """The partitions of topics such as `orders` or `orders:0,1`, and the topics that cannot be described."""
     named: list[str] = []
     whole: list[str] = []
     for given in topics:
@@ -316,10 +319,11 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
             named += partitions_in(given)
         else:
             whole.append(given)
-    unknown: list[str] = []
+    unknown: list[tuple[str, JavaException]] = [(name, NAMELESS_TOPIC) for name in whole if not name]
+    whole = [name for name in whole if name]
     if whole:
         known = yield from metadata(process, tuple(whole), "describeTopics")
-        unknown = [name for name, _, error in known.topics if error is not Errors.NONE]
+        unknown += [(name, JavaException.of(error)) for name, _, error in known.topics if error is not Errors.NONE]
         named += [row[0] for row in known.partitions if topic_of(row[0]) in whole]
     return sorted_partitions(named), unknown
 

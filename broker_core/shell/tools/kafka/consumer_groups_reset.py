@@ -18,7 +18,14 @@ from broker_core.shell.admin.group_admin import (
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import JavaException, ToolUsageError, is_int, parse_int
+from broker_core.shell.java.errors import (
+    EXECUTION_EXCEPTION,
+    NAMELESS_TOPIC,
+    JavaException,
+    ToolUsageError,
+    is_int,
+    parse_int,
+)
 from broker_core.shell.tools.kafka.consumer_groups_plan import RUNTIME_EXCEPTION, Plan, plan_from_file
 from broker_core.shell.tools.kafka.topics_describe import described_order
 from broker_core.wire.messages import OffsetCommitRequest
@@ -125,6 +132,8 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
                 found += partitions_in(text)
             else:
                 whole.append(text)
+        if "" in whole:
+            raise NAMELESS_TOPIC.wrapped_in(EXECUTION_EXCEPTION).wrapped_in(RUNTIME_EXCEPTION)
         if whole:
             known = yield from metadata(process, tuple(whole), "describeTopics")
             for _, _, error in known.topics:
@@ -236,6 +245,15 @@ def parse_datetime(text: str) -> int:
     return (((days * 24 + hour) * 60 + minute - offset_min) * 60 + second) * 1_000 + millis
 
 
+_LONG_OVERFLOW = "java.lang.ArithmeticException: long overflow"
+
+
+def _overflow(text: str) -> str:
+    """The exception of `Long.parseLong` for a number that is too large: it names the first digit that is too much."""
+    fitting = [at for at in range(1, len(text)) if -LONG_MAX - 1 <= int(text[: at + 1]) <= LONG_MAX]
+    return f'java.lang.NumberFormatException: Error at index {fitting[-1] + 1} in: "{text}"'
+
+
 def parse_duration(text: str) -> int:
     """`Duration.parse`: ms. Raises JavaException."""
     no_duration = JavaException("java.time.format.DateTimeParseException", "Text cannot be parsed to a Duration")
@@ -244,10 +262,11 @@ def parse_duration(text: str) -> int:
         raise no_duration
     total = 0
     for at, (name, length) in enumerate((("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)), 2):
-        seconds = int(match[at] or 0) * length
-        if not -LONG_MAX - 1 <= seconds <= LONG_MAX:
-            raise JavaException(no_duration.java_class, f"{no_duration.message}: {name}")
-        total += seconds
+        number = int(match[at] or 0)
+        cause = _overflow(match[at]) if not -LONG_MAX - 1 <= number <= LONG_MAX else _LONG_OVERFLOW
+        if not -LONG_MAX - 1 <= number * length <= LONG_MAX:
+            raise JavaException(no_duration.java_class, f"{no_duration.message}: {name}", (cause,))
+        total += number * length
     nanos = int((match[6] or "").ljust(9, "0")) * (-1 if (match[5] or "").startswith("-") else 1)
     if abs(total) > _MAX_INSTANT_S:
         raise JavaException("java.time.DateTimeException", "Instant exceeds minimum or maximum instant")

@@ -89,11 +89,15 @@ def dump_options(options: ParsedOptions) -> DumpOptions:
         verify_index_only="verify-index-only" in options,
         skip_record_metadata="skip-record-metadata" in options,
         decoder=next((kind for kind in _RECORDS if f"{kind}-decoder" in options), ""),
-        key_decoder_class=options.value("key-decoder-class") or DEFAULT_DECODER,
-        value_decoder_class=options.value("value-decoder-class") or DEFAULT_DECODER,
+        key_decoder_class=_class(options.value("key-decoder-class")),
+        value_decoder_class=_class(options.value("value-decoder-class")),
         max_message_size=lambda: size("max-message-size", DEFAULT_MAX_MESSAGE_SIZE),
         max_bytes=lambda: size("max-bytes", INT_MAX),
     )
+
+
+def _class(given: str | None) -> str:
+    return DEFAULT_DECODER if given is None else given
 
 
 def files_of(options: ParsedOptions) -> list[str]:

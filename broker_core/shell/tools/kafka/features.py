@@ -113,6 +113,8 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
                 "The downgradeType flag should be set to SAFE or UNSAFE when the provided maxVersionLevel:0 is < 1."
             )
         updates[feature] = level
+    if any(not feature.strip() for feature in updates):
+        raise TerseException("Provided feature can not be empty.")
     if not updates:
         raise TerseException(f"You must specify at least one feature to {command}")
     return updates

@@ -59,7 +59,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         _parse(options, arguments)
         check_help(options, "An interactive shell for getting topic-partition offsets.")
-        servers = options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list")
+        # Kafka ignores --broker-list with --bootstrap-server, which the lab adds.
+        servers = options.value("bootstrap-server")
         if servers == "":
             raise ToolUsageError("Error while validating the bootstrap address")
         check_address(servers)

@@ -171,8 +171,9 @@ def _file(process: Process, options: ParsedOptions, name: str) -> str:
 
 
 def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
+    text = _file(process, options, "topics-to-move-json-file")
     brokers = _broker_list(options.value("broker-list") or "")
-    topics = topics_to_move(_file(process, options, "topics-to-move-json-file"))
+    topics = topics_to_move(text)
     current = yield from _replicas_of_topics(process, topics)
     known = yield from metadata(process, (), "describeCluster")
     usable: dict[int, str | None] = {broker: None for broker in sorted(brokers) if broker in known.brokers}
@@ -216,6 +217,7 @@ def _replicas_of_topics(process: Process, topics: list[str]) -> Asking[Plan]:
 def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
     text = _file(process, options, "reassignment-json-file")
     throttle, log_dir_throttle = options.integer("throttle"), options.integer("replica-alter-log-dirs-throttle")
+    options.integer("timeout")
     throttle = -1 if throttle is None else throttle
     log_dir_throttle = -1 if log_dir_throttle is None else log_dir_throttle
     proposed, log_dirs = plan_to_execute(text)
@@ -345,7 +347,9 @@ def _log_dir_states(process: Process, log_dirs: dict[tuple[str, int], str], curr
 
 
 def _cancel(process: Process, options: ParsedOptions) -> Asking[None]:
-    entries, _ = plan_entries(_file(process, options, "reassignment-json-file"))
+    text = _file(process, options, "reassignment-json-file")
+    options.integer("timeout")
+    entries, _ = plan_entries(text)
     targets = dict(entries)
     ongoing = yield from _ongoing(process)
     # As in the tool, a reassignment that only adds replicas is not cancelled.
@@ -431,5 +435,4 @@ COMMAND = Command(
     ),
     _run,
     OPTIONS,
-    missing=("bootstrap-controller",),
 )

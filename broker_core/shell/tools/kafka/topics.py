@@ -15,6 +15,7 @@ from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
     HELP,
+    NAMELESS_TOPIC,
     VERSION,
     ZERO_UUID,
     JavaException,
@@ -168,8 +169,10 @@ def _check(process: Process, options: ParsedOptions) -> None:
         ("replica-assignment", ("alter", "create")),
     ):
         check_invalid(options, name, _actions_but(allowed))
-        if name == "config":
-            check_invalid(options, "delete-config", [*_actions_but(("alter",)), "bootstrap-server"])
+        if name == "config" and "delete-config" in options:
+            check_invalid(options, "delete-config", _actions_but(("alter",)))
+            # Kafka requires --bootstrap-server, which the lab adds itself.
+            raise ToolUsageError('Option "[delete-config]" can\'t be used with option "[bootstrap-server]"')
     if "create" in options:
         check_invalid(options, "replica-assignment", ("partitions", "replication-factor"))
     for report in REPORTS:
@@ -246,9 +249,7 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
     if partitions is not None and partitions < 1:
         raise JavaException("java.lang.IllegalArgumentException", "The partitions must be greater than 0")
     if not name:
-        raise JavaException(
-            ERRORS_PACKAGE + "InvalidTopicException", "The given topic name '' cannot be represented in a request."
-        )
+        raise NAMELESS_TOPIC
     spec = CreateTopicSpec(
         name,
         -1 if partitions is None else partitions,

@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         _PARTITION,
         Option("start-offset", "Where the transaction begins.", "offset", "Long"),
         Option("producer-id", "Its producer's id.", "id", "Long"),
-        Option("producer-epoch", "Its producer's epoch.", "epoch", "Integer"),
+        Option("producer-epoch", "Its producer's epoch.", "epoch", "Short"),
         Option("coordinator-epoch", "Its coordinator's epoch.", "epoch", "Integer"),
     ),
     "find-hanging": (
@@ -229,7 +229,8 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
         )
         raise FindHangingError(_could_not_describe(transactional_id, why))
     if found.error is not Errors.NONE:
-        raise FindHangingError(_could_not_describe(transactional_id, exception_message(found.error)))
+        why = f"DescribeTransactions request for transactionalId `{transactional_id}` failed due to unexpected error"
+        raise FindHangingError(_could_not_describe(transactional_id, why))
     start_ms = found.transaction_start_time_ms
     header = ["CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState"]
     header += ["TransactionTimeoutMs", "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions"]

@@ -9,7 +9,7 @@ from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.requests import Asking, metadata, query_replica
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process
-from broker_core.shell.java.errors import JavaException
+from broker_core.shell.java.errors import JavaException, log_error
 from broker_core.wire.messages import (
     ActiveProducer,
     ListTransactionsRequest,
@@ -22,6 +22,7 @@ HEADERS = ["Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoc
 HEADERS += ["Duration(min)"]
 MAX_TIMEOUT_MIN = 15
 
+_ABORT_LOGGER = "org.apache.kafka.clients.admin.internals.AbortTransactionHandler"
 DescribeProducers = Callable[[Process, str, int | None, str], Asking[tuple[ActiveProducer, ...]]]
 """Requests the producers of a partition from its leader or a broker; the last argument is the beginning of the
 error.
@@ -83,7 +84,23 @@ def _write_marker(
         raise FindHangingError(detailed(f"Failed to abort transaction {spec}: {late.message}")) from None
     error = _marker_error(response)
     if error is not Errors.NONE:
-        raise FindHangingError(detailed(f"Failed to abort transaction {spec}: {exception_message(error)}"))
+        why = _why_not_aborted(process, spec, coordinator_epoch, error)
+        raise FindHangingError(detailed(f"Failed to abort transaction {spec}: {why}"))
+
+
+def _why_not_aborted(process: Process, spec: str, coordinator_epoch: int, error: Errors) -> str:
+    """The admin client's message for an error of WriteTxnMarkers, after what it logs (`AbortTransactionHandler`)."""
+    if error is Errors.INVALID_PRODUCER_EPOCH:
+        logged, thrown = "due to an invalid producer epoch", "due an invalid producer epoch"
+    elif error is Errors.TRANSACTION_COORDINATOR_FENCED:
+        logged = "because the coordinator epoch is fenced"
+        thrown = f"since the provided coordinator epoch {coordinator_epoch} has been fenced by the active coordinator"
+    else:
+        logged = f"due to an unexpected error {error.name}"
+        thrown = f"due to unexpected error: {exception_message(error)}"
+    said = f"[AdminClient clientId=adminclient-1] WriteTxnMarkers request for abort spec {spec} failed {logged}"
+    log_error(process, [said], _ABORT_LOGGER)
+    return f"WriteTxnMarkers request with {spec} failed {thrown}"
 
 
 def _marker_error(response: WriteTxnMarkersResponse) -> Errors:
