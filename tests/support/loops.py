@@ -51,6 +51,7 @@ BY_FILE = {
 #: Files whose tests share the session of Spark. They run in one process: each process that has a session starts a JVM
 #: for it, whose first build takes five times what the next one takes.
 SPARK = (
+    "tests/lab/analytics/test_acts_by_plain_reader.py",
     "tests/lab/analytics/test_analytics_command.py",
     "tests/lab/analytics/test_build.py",
     "tests/lab/analytics/test_datasource.py",
