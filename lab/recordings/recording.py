@@ -130,12 +130,12 @@ class Recording:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        count = len(self._pending)
-        if count < HANDED_EVENTS and self._pending_bytes < FLUSH_BYTES:
-            return
         if view is not None and self._is_keyframe_due():
             with self._pending_lock:
                 self._pending_keyframes.append((self.last_seq, msgspec.json.encode(view())))
+        count = len(self._pending)
+        if count < HANDED_EVENTS and self._pending_bytes < FLUSH_BYTES:
+            return
         if count < MAX_PENDING_EVENTS:
             self.flush_aside()
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker_core.view.fold import Fold, empty_view
 from lab.recordings import keyframes
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.recordings.recording import HANDED_EVENTS, MAX_PENDING_EVENTS, Recording
@@ -77,6 +78,22 @@ def test_keyframe_is_the_view_of_its_own_event(tmp_path: Path, monkeypatch: pyte
     again = Recording(folder_of(tmp_path))
     assert msgspec.json.encode(again.view_at(start)) == msgspec.json.encode(view)
     again.close()
+
+
+def test_keyframes_are_kept_of_a_run_that_makes_few_events_between_two_writes(tmp_path: Path) -> None:
+    recording, live = busy_run(tmp_path, 100)
+    first = recording.last_seq
+    while recording.last_seq < first + 3 * keyframes.MIN_DISTANCE:
+        run_until_events(live, recording.last_seq + HANDED_EVENTS // 4)
+        recording.flush()
+    frames = recording._derivation.timeline.keyframes
+    places = [place.seq for place in frames._places if place.seq > first]
+    assert len(places) == 3
+    folded = Fold(empty_view())
+    folded.fold_all(recording.events(1, places[1]))
+    assert msgspec.json.encode(frames.before(places[1])[1]) == msgspec.json.encode(folded.view)
+    live.abandon()
+    recording.close()
 
 
 def test_keyframes_are_no_farther_apart_when_events_are_made_faster_than_written(
