@@ -2,6 +2,7 @@
 
 import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
@@ -137,6 +138,21 @@ def parse_double(text: str) -> float | None:
         return float.fromhex(hexadecimal[1]) if hexadecimal else None
     except OverflowError:
         return -math.inf if text.startswith("-") else math.inf
+
+
+def java_float(value: float) -> str:
+    """`Float.toString` of a number of 32 bits: the fewest digits that tell it from its neighbours."""
+    digits = (f"{value:.{count}g}" for count in range(1, 10))
+    return java_double(float(next((text for text in digits if _as_float(text) == value), value)))
+
+
+def _as_float(text: str) -> float:
+    """The number of 32 bits next to the text."""
+    try:
+        number: float = struct.unpack(">f", struct.pack(">f", float(text)))[0]
+    except OverflowError:
+        return math.inf
+    return number
 
 
 def java_double(value: float) -> str:

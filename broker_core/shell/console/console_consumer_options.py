@@ -8,7 +8,7 @@ from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIM
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.config_defs.java_text import hash_map_order, parse_integer
 from broker_core.shell.console.console_formatters import DEFAULT_FORMATTER, MessageFormatter, formatter_of
-from broker_core.shell.grammar.parser import Option, ParsedOptions
+from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.consumer_config import settings_of
 from broker_core.shell.java.errors import (
@@ -108,13 +108,14 @@ def properties_of(process: Process, options: ParsedOptions, random_group: str) -
     consumer = _consumer_properties(options, from_file, given, random_group)
     start = _start(options.value("offset"), "from-beginning" in options)
     timeout_ms = options.integer("timeout-ms")
-    name = options.value("formatter")
-    return Properties(
-        consumer,
-        start,
-        None if timeout_ms is None or timeout_ms < 0 else timeout_ms * 1000,
-        formatter_of(process, DEFAULT_FORMATTER if name is None else name, _formatter_properties(process, options)),
-    )
+    try:
+        name = options.value("formatter")
+        formatter = formatter_of(
+            process, DEFAULT_FORMATTER if name is None else name, _formatter_properties(process, options)
+        )
+    except (OptionError, JavaException) as error:
+        raise ToolUsageError(error.message) from None
+    return Properties(consumer, start, None if timeout_ms is None or timeout_ms < 0 else timeout_ms * 1000, formatter)
 
 
 def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
@@ -123,11 +124,20 @@ def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
     """
     include = _included(options)
     topic = options.value("topic") or ""
+    if include == "":
+        raise _illegal("Topic pattern to subscribe to cannot be empty")
+    if include is None and not topic.strip():
+        what = (
+            "collection to subscribe to cannot contain"
+            if "partition" not in options
+            else "partitions to assign to cannot have"
+        )
+        raise _illegal(f"Topic {what} null or empty topic")
     settings = settings_of(
         properties.consumer, (topic if include is None else include,), is_pattern=include is not None
     )
     return ReadPlan(
-        re.compile(re.escape(topic)) if include is None else _pattern(include),
+        re.compile(re.escape(topic)) if include is None else compiled(include),
         options.integer("partition"),
         properties.start,
         RESETS[settings.auto_offset_reset],
@@ -135,6 +145,10 @@ def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
         None if include is not None else (topic,),
         settings,
     )
+
+
+def _illegal(message: str) -> JavaException:
+    return JavaException("java.lang.IllegalArgumentException", message)
 
 
 _PATTERN_FAULTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
@@ -146,7 +160,8 @@ _PATTERN_FAULTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
 """The beginning of Python's error for a regular expression, Java's message, and the position that Java reports."""
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def compiled(text: str) -> re.Pattern[str]:
+    """A regular expression. Raises JavaException with Java's message for an invalid one."""
     try:
         return re.compile(text)
     except re.error as error:

@@ -1,20 +1,19 @@
 """Formatters of kafka-console-consumer.sh (`DefaultMessageFormatter` and the others for --formatter)."""
 
 import re
-import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.console.console_unreadable import UnreadableRecord
+from broker_core.shell.console.deserializers import deserializer_of
 from broker_core.shell.console.internal_formatters import INTERNAL_FORMATTERS
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import ERRORS_PACKAGE, ToolUsageError, log_error
+from broker_core.shell.java.errors import ToolUsageError, not_cast
 
 PACKAGE = "org.apache.kafka.tools.consumer."
 DEFAULT_FORMATTER = PACKAGE + "DefaultMessageFormatter"
-_SERIALIZATION = "org.apache.kafka.common.serialization."
 _COLUMNS = ("timestamp", "partition", "offset", "headers", "key", "value")
 
 _DEPRECATED = {
@@ -23,8 +22,6 @@ _DEPRECATED = {
     "kafka.tools.NoOpMessageFormatter",
     *(each for each in INTERNAL_FORMATTERS if not each.startswith(PACKAGE)),
 }
-
-Deserializer = Callable[[bytes], str]
 
 
 class MessageFormatter(Protocol):
@@ -50,7 +47,7 @@ def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> 
         return DefaultMessageFormatter(process, properties)
     if name in INTERNAL_FORMATTERS:
         return INTERNAL_FORMATTERS[name]
-    raise ToolUsageError(name)
+    raise ToolUsageError(not_cast(name, "org.apache.kafka.common.MessageFormatter") or name)
 
 
 class NoOpMessageFormatter:
@@ -74,7 +71,8 @@ class DefaultMessageFormatter:
         self._headers_separator = properties.get("headers.separator", ",")
         self._null_literal = properties.get("null.literal", "null")
         self._deserializers = {
-            part: _deserializer(process, properties.get(f"{part}.deserializer")) for part in ("key", "value", "headers")
+            part: deserializer_of(process, properties.get(f"{part}.deserializer"))
+            for part in ("key", "value", "headers")
         }
 
     def text(self, partition: str, record: Record) -> str:
@@ -105,45 +103,3 @@ class DefaultMessageFormatter:
 
     def _text(self, part: str, data: bytes | None) -> str:
         return self._deserializers[part](self._null_literal.encode() if data is None else data)
-
-
-def _deserializer(process: Process, class_name: str | None) -> Deserializer:
-    """The deserializer of the fields; plain text for an unknown class, which is logged."""
-    if class_name is None:
-        return _utf8
-    found = _DESERIALIZERS.get(class_name.removeprefix(_SERIALIZATION))
-    if found is None or not class_name.startswith(_SERIALIZATION):
-        log_error(process, [f"Unable to instantiate a deserializer from {class_name}"], DEFAULT_FORMATTER)
-        process.err(f"java.lang.ClassNotFoundException: {class_name}")
-        return _utf8
-    return found
-
-
-def _utf8(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
-
-
-def _number(name: str, form: str) -> Deserializer:
-    size = struct.calcsize(form)
-
-    def read(data: bytes) -> str:
-        if len(data) != size:
-            message = f"Size of data received by {name}Deserializer is not {size}"
-            raise UnreadableRecord(ERRORS_PACKAGE + "SerializationException", message)
-        return str(struct.unpack(form, data)[0])
-
-    return read
-
-
-def _bytes(data: bytes) -> str:
-    """`Bytes.toString`: printable ASCII unchanged, everything else in hexadecimal."""
-    return "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02X}" for byte in data)
-
-
-_DESERIALIZERS: dict[str, Deserializer] = {
-    "StringDeserializer": _utf8,
-    "LongDeserializer": _number("Long", ">q"),
-    "IntegerDeserializer": _number("Integer", ">i"),
-    "ShortDeserializer": _number("Short", ">h"),
-    "BytesDeserializer": _bytes,
-}

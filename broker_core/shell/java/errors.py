@@ -154,7 +154,8 @@ def print_usage(process: Process, error: ToolUsageError, options: Sequence[Optio
     if isinstance(error, VersionRequested):
         process.out(KAFKA_VERSION)
         return 0
-    process.err(str(error))
+    if str(error):
+        process.err(str(error))
     for line in usage_lines(options):
         process.err(line)
     return 1
@@ -192,6 +193,16 @@ def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> N
         for other in others:
             if other in options:
                 raise ToolUsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
+
+
+def not_cast(class_name: str, wanted: str) -> str | None:
+    """The message of a `ClassCastException` for a class that Java has, but that is not a `wanted` one; else None."""
+    if class_name not in ("java.lang.Object", "java.lang.String"):
+        return None
+    return (
+        f"class {class_name} cannot be cast to class {wanted} ({class_name} is in module java.base of loader "
+        f"'bootstrap'; {wanted} is in unnamed module of loader 'app')"
+    )
 
 
 def justified(text: str, width: int) -> list[str]:

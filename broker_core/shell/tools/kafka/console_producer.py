@@ -11,6 +11,7 @@ from broker_core.config_defs import ConfigException
 from broker_core.errors import Errors
 from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking
+from broker_core.shell.console.console_consumer_options import compiled
 from broker_core.shell.console.producer_options import shown_settings
 from broker_core.shell.console.producer_transactions import result_is_in, why_not
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -122,7 +123,7 @@ class LineReader:
         )
         self.key_separator = given["key.separator"] or ""
         self.headers_delimiter = given["headers.delimiter"] or ""
-        self.headers_separator = given["headers.separator"] or ""
+        self.headers_separator = compiled(given["headers.separator"] or "")
         self.headers_key_separator = given["headers.key.separator"] or ""
         self.null_marker = given["null.marker"]
         if self.parse_headers:
@@ -176,19 +177,15 @@ class LineReader:
         return None if text is None or text == self.null_marker else text.encode()
 
 
-def _split_by(pattern: str, text: str) -> list[str]:
-    """`Pattern.split`: by a regular expression, without trailing empty parts. An invalid one is taken literally."""
+def _split_by(separator: re.Pattern[str], text: str) -> list[str]:
+    """`Pattern.split`: without trailing empty parts if there was a separator."""
     parts, begin = [], 0
-    try:
-        separator = re.compile(pattern)
-    except re.error:
-        separator = re.compile(re.escape(pattern))
     for match in separator.finditer(text):
         if match.end():
             parts.append(text[begin : match.start()])
             begin = match.end()
     parts.append(text[begin:])
-    while len(parts) > 1 and not parts[-1]:
+    while begin and parts and not parts[-1]:
         parts.pop()
     return parts
 
@@ -280,7 +277,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 def _threw(process: Process, error: JavaException | OptionError) -> int:
     lines = [error.message] if isinstance(error, OptionError) else error.stack_trace()
-    for line in lines:
+    for line in "\n".join(lines).split("\n"):
         process.err(line)
     return 1
 
