@@ -118,6 +118,31 @@ def test_events_of_the_lab_link_to_the_class_time_at_which_they_were_shown(repla
     expect(replay.locator(".hw-ink polyline")).to_have_count(1)
 
 
+def test_a_picture_that_cannot_be_loaded_is_explained_and_loaded_again(page: Page, recorded: Classroom) -> None:
+    be(page, recorded.visitors["p1"])
+    page.set_viewport_size(WIDE)
+    page.route("**/labs/*/segments/*", lambda route: route.abort())
+    page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/")
+    message = page.locator("hw-replay-empty .message")
+    expect(message).to_contain_text("The lab does not respond. This page loads the recording from the lab")
+    page.unroute("**/labs/*/segments/*")
+    message.get_by_role("button", name="Try again").click()
+    expect(page.locator(".hw-node.broker.up").first).to_be_visible()
+    expect(message).to_have_count(0)
+
+
+def test_saving_says_why_it_fails(page: Page, recorded: Classroom) -> None:
+    be(page, recorded.visitors["p1"])
+    page.set_viewport_size(WIDE)
+    page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/")
+    page.route("**/recording/page.*", lambda route: route.abort())
+    page.get_by_role("button", name="Save as a page").click()
+    expect(page.locator("hw-replay-save .message")).to_contain_text("Check your connection to the lab")
+    page.unroute("**/recording/page.*")
+    page.get_by_role("radio", name="A to B").check()
+    expect(page.locator("hw-replay-save")).to_contain_text("Size of the page: about")
+
+
 def test_stepping_moves_the_lab_alone_and_playing_returns(replay: Page) -> None:
     replay.get_by_role("button", name="A broker dies").first.click()
     number = replay.locator("hw-replay-stage-bar .mono")
@@ -193,9 +218,14 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     upload.set_input_files(bad)  # type: ignore[arg-type]
     expect(replay.get_by_role("alert")).to_contain_text("Line 4 of the file contains markup")
     complaints.clear()
-    chinese = "WEBVTT\n\n00:00.000 --> 00:59.000\nb1 已停止".encode()
+    said = "b1 已停止，" + "首领从其余副本中选出，" * 4
+    chinese = f"WEBVTT\n\n00:00.000 --> 00:59.000\n{said}".encode()
     upload.set_input_files({**bad, "buffer": chinese})  # type: ignore[arg-type]
-    expect(caption).to_have_text("b1 已停止")
+    expect(caption).to_have_text(said)
+    replay.set_viewport_size(PHONE)
+    box = caption.locator(".caption").bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"], "it wraps"
+    replay.set_viewport_size(WIDE)
     replay.locator("hw-replay-transport").get_by_label("Captions").select_option("both")
     expect(caption.locator("p")).to_have_count(2)
     assert violations(replay, within=".replay-side") == []

@@ -27,6 +27,33 @@ export const lab = signal(null);
  */
 export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 });
 
+/** Why the picture of a lab cannot be loaded, as sentences; empty when it was loaded. */
+const unloaded = signal("");
+/** What a picture consists of. */
+const PARTS_OF_LAB = /\/(?:index|segments\/\d+)\.json$/;
+
+/** @type {typeof fetch} */
+async function fetchOfLab(address, request) {
+  if (!PARTS_OF_LAB.test(String(address))) return source.fetch(address, request);
+  try {
+    const answer = await replay.reached(() => source.fetch(address, request));
+    unloaded.value = "";
+    return answer;
+  } catch (error) {
+    unloaded.value = replay.sentences(/** @type {import("./store.js").Refused} */ (error));
+    throw error;
+  }
+}
+
+/** Loads what is missing of the picture. */
+function loadAgain() {
+  unloaded.value = "";
+  if (player && !player.index) void player.refresh();
+  void replay.seek(replay.atNow());
+}
+
+addEventListener("online", () => unloaded.peek() && loadAgain());
+
 /** Read-ahead in events: the segment of this later event is fetched before it is needed. */
 const AHEAD_EVENTS = 500;
 
@@ -44,7 +71,7 @@ function playerOf({ lab: n, seq, at_us, runs }) {
   const address = replay.manifest.peek()?.labs[n]?.address ?? "/";
   const [run, branch] = address.split("/");
   const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
-    isReadOnly: true, fetch: source.fetch, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
+    isReadOnly: true, fetch: fetchOfLab, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
   made.subscribe(({ what }) => {
     if (player !== made) return;
     // Repeats a seek that was made before the lab was loaded.
@@ -205,6 +232,8 @@ class HwReplayEmpty extends HwElement {
     const { manifest, problem, waits, at_us } = replay;
     if (problem.value) return html`<p class="message bad" role="alert">${problem.value} <button class="btn"
       @click=${() => void replay.open()}>${t("replay.again")}</button></p>`;
+    if (unloaded.value) return html`<p class="message bad" role="alert">${unloaded.value} <button class="btn"
+      @click=${loadAgain}>${t("replay.again")}</button></p>`;
     if (!manifest.value) return html`<p class="nobody">${t("replay.loading")}</p>`;
     if (lab.value !== null) return "";
     if (waits.value) return html`<p class="nobody">${t("replay.loading")}</p>`;

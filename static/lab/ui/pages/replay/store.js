@@ -254,7 +254,7 @@ async function answered(path, request) {
 }
 
 /** @param {Refused} error */
-const sentences = ({ what, expected, todo, message }) => [what || message, expected, todo].filter(Boolean).join(" ");
+export const sentences = ({ what, expected, todo, message }) => [what || message, expected, todo].filter(Boolean).join(" ");
 
 /** @param {{ what: string, expected?: string, todo?: string }} said */
 const refusal = (said) => Object.assign(new Error(said.what), said);
