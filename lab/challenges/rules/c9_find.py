@@ -1,5 +1,5 @@
 """c9: without which line of the script would the record not have been lost? The judge omits that line and plays the
-script.
+script. A line of the work itself, such as the sending of the record, is not the cause.
 """
 
 from pathlib import Path
@@ -19,6 +19,7 @@ CASE = Path(__file__).parents[1] / "content" / SLUG / "case.lab"
 CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "6000"}
 ERA = "0.10"
 HEAL_US = 72_000_000
+WORK = ("kafka-topics.sh", "producer", "consumer")
 
 
 def case_lines() -> list[str]:
@@ -62,4 +63,6 @@ def play(entry: Entry, seed: int) -> Outcome:
     if lost:
         why = text("verdict.still_lost", line=left_out, offset=lost[0].base_offset)
         return outcome_of(trial, False, why, at_us=promises.lost_us(lost[0]), ends_us=at_us)
+    if left_out.startswith(WORK):
+        return outcome_of(trial, False, text("verdict.work_left_out", line=left_out), at_us=at_us)
     return outcome_of(trial, True, text("verdict.saved", line=left_out), {LOOKS: 1}, at_us=at_us)

@@ -36,6 +36,21 @@ def test_par_entry_passes_and_bad_entry_fails(slug: str) -> None:
     assert not bad.shown.why.startswith(("verdict.engine_failed", "verdict.line_refused"))
 
 
+def test_script_must_be_shorter_than_the_one_given() -> None:
+    challenge = challenges()["c7-shrink-it"]
+    given = challenge.fields[0].default
+    longer = judge(challenge, {"script": given + "sleep 1s\n"}, [1])
+    assert (longer.passed, longer.shown.why) == (False, "verdict.not_shorter?invariant=I-LOGMATCH")
+    assert judge(challenge, {"script": given.replace("broker thaw 3\n", "")}, [1]).passed
+
+
+@pytest.mark.parametrize("answer", ["1", "4", "20"])
+def test_line_of_the_work_itself_is_not_the_cause(answer: str) -> None:
+    verdict = judge(challenges()["c9-who-did-it"], {"answer": answer}, [1])
+    assert not verdict.passed
+    assert verdict.shown.why.startswith("verdict.work_left_out")
+
+
 def test_verdict_is_the_same_for_the_same_entry() -> None:
     challenge = challenges()["c3-two-owners"]
     first, second = (judge(challenge, challenge.par, [4]) for _ in range(2))
