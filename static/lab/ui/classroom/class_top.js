@@ -11,9 +11,12 @@ class HwClassTop extends HwElement {
     const here = all.filter(([, person]) => person.presence === "here").length;
     const away = all.length - here;
     const { state, closed } = connection.value;
+    // Each measure is added to those before it.
+    const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
     return html`<span class="chip mono" title=${t("board.time")}>${clockText(now_us.value)}</span>
       <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
-      ${shed.value ? html`<span class="tag warn" role="status">${t("board.shed", { what: t(`board.shed.${shed.value}`) })}</span>` : ""}
+      ${shed.value ? html`<span class="tag warn" role="status" title=${measures.join(" · ")}>${t("board.shed",
+        { what: measures.at(-1) })}</span>` : ""}
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
       <button class="chip"
