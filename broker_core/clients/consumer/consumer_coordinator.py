@@ -50,7 +50,8 @@ class GroupMembership(GroupMember):
 
     `_coordinator`: the coordinator of the group, None while it is not known. `_epoch`: how often the state has changed;
     earlier responses and pauses are ignored. `_protocol`: the assignor that the group has agreed on.
-    `_last_response_us`: when the coordinator last responded.
+    `_last_response_us`: when the coordinator last responded. `repeats_commit`: before it joins or leaves it waits for a
+    commit to succeed; in the meantime it stays a member.
     """
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
@@ -59,6 +60,7 @@ class GroupMembership(GroupMember):
         self._epoch = 0
         self._protocol = ""
         self._last_response_us = 0
+        self.repeats_commit = False
 
     @property
     @abstractmethod
@@ -270,10 +272,12 @@ class GroupMembership(GroupMember):
     # Heartbeats.
 
     def _send_heartbeat(self, membership: tuple[str, int]) -> None:
-        if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
+        is_member = self.state in ("joining", "syncing", "stable") or (self.repeats_commit and not self.is_over)
+        if membership != (self.member_id, self.generation_id) or not is_member:
             return
         self._timer(self.settings.heartbeat_interval_ms, "heartbeat", membership)
-        coordinator = None if self.state == "joining" else self._coordinator_if_alive()
+        joins = self.state == "joining" and not self.repeats_commit
+        coordinator = None if joins else self._coordinator_if_alive()
         if coordinator is None:
             return
         request = HeartbeatRequest(

@@ -9,6 +9,7 @@ from typing import Any
 from broker_core.clients.consumer.consumer_coordinator import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.consumer.group_fetcher import UNKNOWN_POSITION
+from broker_core.clients.consumer.group_offsets import NOT_PART
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.errors import Errors
 from broker_core.events.group import AssignmentPlanned
@@ -39,10 +40,6 @@ _REBALANCES = (
     "RebalanceInProgressException: Offset commit cannot be completed since the consumer is undergoing a rebalance for "
     "auto partition assignment. You can try completing the rebalance by calling poll() and then retry the operation."
 )
-_NO_MEMBER = (
-    "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for "
-    "auto partition assignment; it is likely that the consumer was kicked out of the group."
-)
 
 
 class GroupConsumer(GroupMembership):
@@ -57,6 +54,8 @@ class GroupConsumer(GroupMembership):
         #: The topics of the other members; only the leader needs them.
         self._others_topics: tuple[str, ...] = ()
         self._leads = False
+        #: Until when it repeats a commit before it rejoins.
+        self._commits_until_us = 0
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._metadata_waits = False
         self._metadata_in_flight = False
@@ -179,6 +178,7 @@ class GroupConsumer(GroupMembership):
         return why if epoch == self._epoch else ""
 
     def _prepare_join(self) -> bool:
+        self._commits_until_us = self.kernel.now_us + self.settings.max_poll_interval_ms * 1_000
         return not (self.settings.enable_auto_commit and self._commit("before join"))
 
     def _protocols(self) -> tuple[tuple[str, bytes], ...]:
@@ -269,7 +269,7 @@ class GroupConsumer(GroupMembership):
         """Called when the application calls `commitSync` between two polls."""
         self.commit_answer = None
         if self.state != "stable":
-            self.commit_answer = _REBALANCES if self.state in ("joining", "syncing") else _NO_MEMBER
+            self.commit_answer = _REBALANCES if self.state in ("joining", "syncing") else NOT_PART
         elif not any(offset >= 0 for offset, _ in self.positions.values()):
             self.commit_answer = ""
         elif not self._commit("commitSync"):
@@ -281,7 +281,7 @@ class GroupConsumer(GroupMembership):
         if error is Errors.REBALANCE_IN_PROGRESS:
             self.commit_answer = _REBALANCES
         elif error in LOST_MEMBERSHIP:
-            self.commit_answer = _NO_MEMBER
+            self.commit_answer = NOT_PART
         elif error is Errors.NONE:
             self.commit_answer = ""
         elif not error.retriable:
@@ -309,13 +309,15 @@ class GroupConsumer(GroupMembership):
         return True
 
     def _commit_answered(self, response: OffsetCommitResponse | None, why: str, epoch: int) -> None:
+        error = Errors.NONE
+        if response is not None:
+            error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
+        if why in ("close", "before join") and epoch == self._epoch and self._repeats(why, error):
+            return
         if why == "close":
             if self.state == "closing":
                 self._leave()
             return
-        error = Errors.NONE
-        if response is not None:
-            error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
         if why == "commitSync":
             self._record_response(error if response is not None else Errors.COORDINATOR_NOT_AVAILABLE)
         if epoch != self._epoch:
@@ -330,6 +332,20 @@ class GroupConsumer(GroupMembership):
             self._lost(error.name)
         elif error in COORDINATOR_MOVED:
             self._coordinator_lost()
+
+    def _repeats(self, why: str, error: Errors) -> bool:
+        """Whether a commit before it rejoins or closes is sent again: a topic may come back (`onJoinPrepare`)."""
+        in_time = why == "close" or self.kernel.now_us < self._commits_until_us
+        self.repeats_commit = in_time and error.retriable and error not in COORDINATOR_MOVED
+        if self.repeats_commit:
+            self.later("commit again")
+        return self.repeats_commit
+
+    def _commit_again(self) -> None:
+        if self.state == "closing" and not self._commit("close"):
+            self._leave()
+        elif self.state == "joining" and not self._commit("before join"):
+            self._prepared()
 
     def _coordinator_back(self) -> None:
         self._look_up_committed()
@@ -457,11 +473,15 @@ class GroupConsumer(GroupMembership):
         elif name == "metadata_age":
             self._timer(self.settings.metadata_max_age_ms, "metadata_age")
             self._request_metadata()
+        elif name == "commit again" and data == self._epoch:
+            self._commit_again()
         elif name == "close_due":
             self._change("closed", "reason.leave_timed_out")
-        elif self.state == "closing":
-            return
-        elif name == "processed":
+        elif self.state != "closing":
+            self._on_pause_over(name, data)
+
+    def _on_pause_over(self, name: str, data: Any) -> None:
+        if name == "processed":
             self._poll_again()
         elif name == "poll_due":
             self._poll_late(data)

@@ -283,7 +283,7 @@ class Sender:
             message = answer.record_errors[0][1] if answer.record_errors else answer.message
             is_out_of_order = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and self.is_idempotent
             repeats = self.transactions.may_repeat(batch, numbers) if is_out_of_order else error.retriable
-            self._retry_or_fail(batch, error, message, repeats=repeats)
+            self._retry_or_fail(batch, error, message, repeats=repeats, of_batch=answer.message)
 
     def _split(self, batch: ProducerBatch) -> None:
         """A broker rejects a batch as too large that can be split: its parts replace it, without attempts
@@ -315,12 +315,15 @@ class Sender:
         self._events.acknowledged(batch, base_offset)
         self._end(batch, ProduceResult(base_offset=base_offset))
 
-    def _fail(self, batch: ProducerBatch, result: ProduceResult, *, is_given_up: bool = False) -> None:
+    def _fail(
+        self, batch: ProducerBatch, result: ProduceResult, *, is_given_up: bool = False, of_batch: str | None = None
+    ) -> None:
+        """`of_batch`: the message of the whole batch, which its transaction keeps, if that of the records differs."""
         if not batch.attempts:
             self._close(batch, "")
         self._events.failed(batch, result)
         if self.is_idempotent and not is_given_up:
-            self.transactions.batch_failed(batch, result.error, result.message)
+            self.transactions.batch_failed(batch, result.error, of_batch or result.message)
         self._end(batch, result)
 
     def _end(self, batch: ProducerBatch, result: ProduceResult) -> None:
@@ -331,12 +334,15 @@ class Sender:
         if self.is_idempotent and self.is_idle:
             self.transactions.all_batches_done()
 
-    def _retry_or_fail(self, batch: ProducerBatch, error: Errors, message: str | None, *, repeats: bool) -> None:
+    def _retry_or_fail(
+        self, batch: ProducerBatch, error: Errors, message: str | None, *, repeats: bool, of_batch: str | None = None
+    ) -> None:
         if error in STALE_METADATA_ERRORS:
             self.metadata_requests.request(topic_of(batch.partition))
         in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
         if not repeats or batch.attempts > self.settings.retries or not in_time:
-            self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))
+            result = ProduceResult(-1, exception_class(error), exception_message(error, message), error)
+            self._fail(batch, result, of_batch=of_batch)
             return
         batch.not_before_us = self.kernel.now_us + backoff_us(batch.attempts)
         self._events.retried(batch, error)
