@@ -2,6 +2,8 @@
 
 from broker_core.broker.apis.services import ReplicationServices
 from broker_core.partitions import topic_of
+from broker_core.replication.local_replica import Role
+from broker_core.replication.partition import Partition
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import (
     DescribeLogDirsRequest,
@@ -9,6 +11,15 @@ from broker_core.wire.messages import (
     LogDirDescription,
     LogDirReplica,
 )
+
+_NO_REPLICA = -1
+"""The lag of a log that is there, although no controller has said since the start that it is a replica."""
+
+
+def _offset_lag(partition: Partition) -> int:
+    if partition.role is Role.OFFLINE:
+        return _NO_REPLICA
+    return max(partition.high_watermark - partition.log.log_end_offset, 0)
 
 
 def handle(services: ReplicationServices, message: Message) -> None:
@@ -18,7 +29,7 @@ def handle(services: ReplicationServices, message: Message) -> None:
         LogDirReplica(
             name,
             sum(segment.size for segment in partition.log.segments),
-            max(partition.high_watermark - partition.log.log_end_offset, 0),
+            _offset_lag(partition),
         )
         for name, partition in services.replicas.partitions.items()
         if body.topics is None or topic_of(name) in body.topics
