@@ -1,5 +1,6 @@
 """The only Spark session of a process: in its own JVM, or on a cluster named by the environment (place.py)."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -69,6 +70,16 @@ class Spark:
         except OSError:
             return time.monotonic()
         return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def free(self) -> None:
+        """Has the JVM of this machine collect its garbage, so that its heap shrinks."""
+        if self._gateway is None:
+            return
+        virtual_machine = self.session.sparkContext._jvm
+        assert virtual_machine is not None
+        # The next task notices a JVM that has ended.
+        with contextlib.suppress(Exception):
+            virtual_machine.java.lang.System.gc()
 
     def stop(self) -> None:
         """Ends the session and the JVM."""

@@ -4,6 +4,7 @@ It ends when its standard input is closed, and so does the JVM.
 """
 
 import contextlib
+import gc
 import os
 import queue
 import sys
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 STARTED = 0.3
 """How much of a job's progress is starting Spark."""
+FREE_AFTER_S = 10.0
+"""How long after a task its memory is returned: longer than the pause between two looks at a live class."""
+FREE_TIMES = 3
+"""Spark notices by one collection what it can remove before the next one."""
 
 
 class Worker:
@@ -96,6 +101,12 @@ class Worker:
 
     def _is_cancelled(self, job: str) -> Callable[[], bool]:
         return lambda: job in self._cancelled
+
+    def free(self) -> None:
+        """Returns memory of finished tasks to the system: Python's objects keep their counterparts in the JVM."""
+        gc.collect()
+        if self._spark is not None:
+            self._spark.free()
 
     def stop(self) -> None:
         """Ends Spark."""
@@ -208,11 +219,21 @@ def main() -> None:
     orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(worker, orders), daemon=True, name="orders").start()
     try:
-        while (order := orders.get()) is not None:
+        while (order := _next(orders, worker)) is not None:
             if not worker.do(order):
                 break
     finally:
         worker.stop()
+
+
+def _next(orders: "queue.SimpleQueue[Order | None]", worker: Worker) -> Order | None:
+    """The next order, None at the end. While there is none, memory is returned."""
+    for _ in range(FREE_TIMES):
+        try:
+            return orders.get(timeout=FREE_AFTER_S)
+        except queue.Empty:
+            worker.free()
+    return orders.get()
 
 
 def _listen(worker: Worker, orders: "queue.SimpleQueue[Order | None]") -> None:

@@ -1,0 +1,60 @@
+"""Memory that the worker and its JVM return between two tasks."""
+
+import queue
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.analytics import worker
+from lab.analytics.orders import BuildTask, Order
+from lab.analytics.session import Spark
+
+ORDER = Order("j1", BuildTask("tables", ()))
+MANY_BYTES = 100_000_000
+
+
+class Freed(worker.Worker):
+    """Counts how often memory is returned; the last time, an order comes in."""
+
+    def __init__(self, orders: "queue.SimpleQueue[Order | None]") -> None:
+        self.orders = orders
+        self.times = 0
+
+    def free(self) -> None:
+        self.times += 1
+        if self.times == worker.FREE_TIMES:
+            self.orders.put(ORDER)
+
+
+def test_memory_is_returned_while_there_is_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "FREE_AFTER_S", 0.001)
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    freed = Freed(orders)
+    assert worker._next(orders, freed) is ORDER
+    assert freed.times == worker.FREE_TIMES
+
+
+def test_waiting_order_does_not_wait_for_memory() -> None:
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    orders.put(ORDER)
+    freed = Freed(orders)
+    assert worker._next(orders, freed) is ORDER
+    assert not freed.times
+
+
+def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:
+    spark = Spark.start(tmp_path / "spark.log")
+    try:
+        context = spark.session.sparkContext
+        runtime = context._jvm.java.lang.Runtime.getRuntime()
+        many = context._jvm.java.nio.ByteBuffer.allocate(MANY_BYTES)
+        before = runtime.totalMemory()
+        # PySpark tells the JVM in the background what is not used any more.
+        del many
+        deadline_s = time.monotonic() + 60
+        while before - runtime.totalMemory() < MANY_BYTES / 2 and time.monotonic() < deadline_s:
+            spark.free()
+        assert before - runtime.totalMemory() > MANY_BYTES / 2
+    finally:
+        spark.stop()
