@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
@@ -10,7 +12,7 @@ from devtools.tour.lab_page import newest_event
 from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
-from tests.support.lab_page import console, number, pause, press, shows_event
+from tests.support.lab_page import PHONE, WIDE, console, nothing_sticks_out, number, pause, press, shows_event
 from tests.support.lab_server import LabServer
 
 # Time
@@ -273,3 +275,58 @@ def test_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -
     page.get_by_role("link", name="中文").click()
     expect(page.get_by_role("heading", name="你的运行")).to_be_visible()
     context.close()
+
+
+# Legends of charts in a narrow window
+
+PHASES = ("finding the coordinator", "joining", "stable", "syncing", "without an owner", "rebalance failed")
+HEIGHT = 176
+
+
+def figure_with_legend(names: tuple[str, ...]) -> dict[str, Any]:
+    bars = [
+        {"type": "bar", "orientation": "h", "y": ["g · c1"], "base": [number], "x": [1], "name": name,
+         "showlegend": True, "customdata": [None], "marker": {"color": "--leader"}}
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    return {
+        "data": bars, "layout": {"height": HEIGHT, "barmode": "overlay"},
+        "table": {"columns": [], "rows": [], "count": 0},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def charts(lab: Page) -> Page:
+    """The page with one chart, whose legend has a line for each bar in a narrow window."""
+    stored = {
+        "made_to": 9, "last_seq": 9, "figures": {"rebalances": figure_with_legend(PHASES)}, "internal": 0, "bands": [],
+        "faults": 0, "damage": [],
+    }  # fmt: skip
+    lab.route("**/analytics/tables.json*", lambda route: route.fulfill(json=stored))
+    return lab
+
+
+def test_legend_has_all_its_lines_and_the_marks_keep_their_height(charts: Page) -> None:
+    page = charts
+    address = f"{page.url.partition('?')[0].rstrip('/')}/analytics"
+    heights = []
+    for size in (WIDE, PHONE):
+        page.set_viewport_size(size)
+        page.goto(address)
+        expect(page.locator("hw-chart .legend .traces")).to_have_count(len(PHASES))
+        nothing_sticks_out(page)
+        marks = page.locator("hw-chart .plot .nsewdrag")
+        page.wait_for_function(_HAS_ROOM)
+        box = marks.bounding_box()
+        assert box is not None
+        heights.append(box["height"])
+    assert heights[1] > heights[0] - 30
+
+
+#: The legend ends above the marks, and is not cut.
+_HAS_ROOM = """() => {
+  const place = (name) => document.querySelector(`hw-chart .plot ${name}`).getBoundingClientRect();
+  const names = [...document.querySelectorAll("hw-chart .legend text")].map((name) => name.getBoundingClientRect());
+  const legend = place(".legend .bg");
+  return legend.bottom <= place(".nsewdrag").top + 2 && names.every((name) => name.bottom <= legend.bottom + 2);
+}"""

@@ -117,7 +117,8 @@ def rebalances(rows: Rows, words: Words) -> Figure:
             began_us = row["at_us"] if row["stopped_us"] is None else row["stopped_us"]
             stopped.append((label, began_us, began_us + row["stop_the_world_us"], None))
     data = [
-        span_bar(spans, phase, colour) for (phase, spans), colour in zip(sorted(phases.items()), COLOURS, strict=False)
+        span_bar(spans, words.state(phase), colour)
+        for (phase, spans), colour in zip(sorted(phases.items()), COLOURS, strict=False)
     ]
     if stopped:
         hatched = {"pattern": {"shape": "/", "size": 5}, "opacity": 0.7}

@@ -295,7 +295,9 @@ def rpcs(rows: Rows, words: Words) -> Figure:
                 "y": [count for _, count in points],
                 "width": width_us / 1e6,
                 "customdata": [marks[at_us] for at_us, _ in points],
-                "marker": {"color": color, "opacity": shade, "line": {"width": 0}},
+                # That of the marker would not be in the legend.
+                "opacity": shade,
+                "marker": {"color": color, "line": {"width": 0}},
                 "name": f"{api} · {sum(count for _, count in points)}",
                 "hovertemplate": f"{api} %{{y}}<br>%{{customdata[0]:d}} µs<extra></extra>",
             }

@@ -16,7 +16,6 @@ MAX_LEARNERS = 60
 _HOVER_WIDTH = 44
 _LABEL_WIDTH, _LABEL_LINES = 26, 3
 _LABEL_LINE = 14
-_LEGEND_LINE = 15
 _SIGNS = (
     ("work", "·", "--selbg"),
     ("skipped", "–", "--line2"),
@@ -228,6 +227,4 @@ def counts(
         figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
     elif (height := _height_of(labels, BAR)) > BAR:
         figure["layout"]["height"] = FRAME_HEIGHT + height * max(len(labels), 2)
-    # On a narrow page each part needs a line of the legend.
-    figure["layout"]["height"] += _LEGEND_LINE * (len(parts) - 1)
     return figure

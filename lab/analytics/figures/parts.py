@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from broker_core.texts import Value
+from broker_core.texts import Value, catalogue
 from lab.texts.i18n import translate
 
 Figure: TypeAlias = dict[str, Any]
@@ -29,6 +29,11 @@ class Words:
 
     def __call__(self, key: str, **values: Value) -> str:
         return translate(self._language, key, **values)
+
+    def state(self, name: str) -> str:
+        """A state of the core in words; its name if there are none, as in a recording of another version."""
+        key = f"value.{name.replace(' ', '_')}"
+        return self(key) if key in catalogue(self._language) else name
 
 
 @dataclass(frozen=True)

@@ -202,6 +202,20 @@ def test_stop_begins_with_the_gap() -> None:
     assert [(trace["base"], trace["x"]) for trace in hatched] == [([0.8], [pytest.approx(0.6)])]
 
 
+def test_phases_of_members_are_named_in_the_language_of_the_page() -> None:
+    members = [{**MEMBER, "phase": phase} for phase in ("syncing", "finding the coordinator", "of a later version")]
+    rows = [{**rows_of("rebalances")[0], "by_member": members}]
+    figure = figure_of(STORED["rebalances"], rows, Words("zh-CN"), internal=False)
+    assert figure is not None
+    assert [trace["name"] for trace in figure["data"]][:3] == ["查找协调者", "of a later version", "同步中"]
+
+
+def test_shades_of_one_colour_are_also_in_the_legend() -> None:
+    rows = [{**rows_of("rpcs")[0], "api": api} for api in ("Fetch", "ListOffsets")]
+    shades = {(trace["marker"]["color"], trace["opacity"]) for trace in made("rpcs", rows)["data"]}
+    assert len(shades) == 2 and all("opacity" not in trace["marker"] for trace in made("rpcs", rows)["data"])
+
+
 def test_csv_has_no_formulas() -> None:
     table = pa.table({"client": ["=1+1", "-x", "@y", "plain", None], "lag": [-1, 2, 3, 4, 5]})
     assert as_csv(table).splitlines() == ["client,lag", "'=1+1,-1", "'-x,2", "'@y,3", "plain,4", ",5"]

@@ -47,8 +47,10 @@ def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:
     spark = Spark.start(tmp_path / "spark.log")
     try:
         context = spark.session.sparkContext
-        runtime = context._jvm.java.lang.Runtime.getRuntime()
-        many = context._jvm.java.nio.ByteBuffer.allocate(MANY_BYTES)
+        virtual_machine = context._jvm
+        assert virtual_machine is not None
+        runtime = virtual_machine.java.lang.Runtime.getRuntime()
+        many = virtual_machine.java.nio.ByteBuffer.allocate(MANY_BYTES)
         before = runtime.totalMemory()
         # PySpark tells the JVM in the background what is not used any more.
         del many

@@ -12,7 +12,7 @@ import { colour, inked, themed } from "./plots.js";
  * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
  *   table: Table }} Figure as Plotly has it, but for colours, which are names of the theme's
  * @typedef {{ points: { customdata: Json, xaxis?: { p2d?: (px: number) => unknown } }[], event?: MouseEvent }} Click
- * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: Click) => void) => void }} Plot
+ * @typedef {HTMLElement & { on: (event: "plotly_click" | "plotly_afterplot", follow: (click: Click) => void) => void }} Plot
  */
 
 /** Charts of a run whose x axis is not the time of the run. */
@@ -26,12 +26,16 @@ export const lineAt = (x) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "pa
 
 /** For a figure without its own. */
 const PLOT_HEIGHT = 300;
+/** Of the legend, for which the height of every figure has room. */
+const LEGEND_PX = 50;
 
 export class HwChart extends HwElement {
   static properties = { name: {}, files: {}, saved: {}, parquet: { type: Boolean }, figure: { attribute: false },
     playhead: { attribute: false }, shades: { attribute: false }, follow: { attribute: false } };
 
   #listens = false;
+  /** By how much the legend is higher than `LEGEND_PX`: it has more lines in a narrow window. */
+  #higher = 0;
 
   constructor() {
     super();
@@ -64,19 +68,31 @@ export class HwChart extends HwElement {
   updated(changed) {
     const plot = /** @type {Plot} */ (this.querySelector(".plot"));
     const { data, layout } = this.figure;
+    const height = (layout.height ?? PLOT_HEIGHT) + this.#higher;
     // When the window is resized, Plotly takes the height of its container.
-    plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
+    plot.style.height = `${height}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
     if (this.#listens && changed.size === 1 && changed.has("playhead")) {
       Plotly.relayout(plot, { shapes: inked(this.#shapes()) });
       return;
     }
-    Plotly.react(plot, inked(data), themed(layout, this.#shapes()), {
+    Plotly.react(plot, inked(data), themed({ ...layout, height }, this.#shapes()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (this.#listens) return;
     this.#listens = true;
+    this.#fit(plot);
+    plot.on("plotly_afterplot", () => this.#fit(plot));
     plot.on("plotly_click", (click) => this.follow(click.points[0].customdata, this.#x(plot, click)));
+  }
+
+  /** Gives the legend the height that it needs, so that the marks keep theirs. @param {Plot} plot */
+  #fit(plot) {
+    const legend = plot.querySelector(".legend .bg")?.getBoundingClientRect().height ?? 0;
+    const higher = Math.max(0, Math.ceil(legend - LEGEND_PX));
+    if (higher === this.#higher) return;
+    this.#higher = higher;
+    this.requestUpdate();
   }
 
   /** The position of a click on the x axis; null if it is not a number. @param {Plot} plot @param {Click} click */

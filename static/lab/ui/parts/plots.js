@@ -9,6 +9,9 @@ import { readColours } from "../../draw/palette.js";
  *             downloadImage: (host: Element, how: JsonObject) => Promise<string> }} PlotlyApi
  */
 
+/** Without this Plotly cuts a legend at half of the height of the plot. */
+const MAX_LEGEND_PX = 1_000;
+
 /** The colour that a name ("--leader") has in the theme. @param {string} name */
 export const colour = (name) => readColours(document.body, [name.slice(2)])[name.slice(2)];
 
@@ -49,6 +52,9 @@ export function themed(layout, shapes) {
     paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "Inter, sans-serif", size: 11, color: colour("--ink2") },
     hoverlabel: { bgcolor: colour("--raise2"), font: { color: colour("--ink"), size: 11 } },
-    legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0, font: { size: 10.5 }, .../** @type {JsonObject} */ (layout.legend) },
+    legend: {
+      orientation: "h", y: 1, yanchor: "bottom", x: 0, maxheight: MAX_LEGEND_PX, font: { size: 10.5 },
+      .../** @type {JsonObject} */ (layout.legend),
+    },
   };
 }
