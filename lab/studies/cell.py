@@ -2,16 +2,19 @@
 
 import hashlib
 import time
+from collections.abc import Sequence
 
 import msgspec
 
 from broker_core.events import Envelope
 from broker_core.events.console import CommandCompleted, CommandPrinted, shown
-from broker_core.texts import Rejection, render
+from broker_core.texts import Rejection, code_of
 from lab.runtime.headless.booted import RunConfig
 from lab.studies.definition import Cell, Line, Result
 from lab.studies.measures import Watch
 from lab.trials.trial import Ended, Limits, Trial
+
+MAX_WHY = 500
 
 
 def key_of(cell: Cell, engine: str) -> str:
@@ -48,9 +51,11 @@ def run_cell(cell: Cell, engine: str) -> Result:
                 why = heard.said or "exit code is not 0"
                 break
     except Ended as error:
-        why = render(error.why)
-    except (Rejection, ValueError) as error:
-        line, why = Line(0, ""), str(error)
+        why = error.why.code
+    except Rejection as error:
+        line, why = Line(0, ""), code_of(error.what)
+    except ValueError as error:
+        line, why = Line(0, ""), str(error)[:MAX_WHY]
     return Result(
         key=key_of(cell, engine),
         point=cell.point,
@@ -61,7 +66,7 @@ def run_cell(cell: Cell, engine: str) -> Result:
         simulated_us=trial.now_us if trial is not None else 0,
         cpu_us=round((time.process_time() - began_s) * 1e6),
         values={} if why or watch is None or trial is None else watch.values(trial.now_us),
-        why=why[:500],
+        why=why,
         line=line.number if why else 0,
     )
 
@@ -85,6 +90,13 @@ class _Heard:
         """Observes an event."""
         event = envelope[4]
         if isinstance(event, CommandPrinted) and not self.failed and event.lines:
-            self.said = shown(event.lines[-1]).removeprefix("! ").removeprefix("* ")
+            self.said = _reason([shown(line).removeprefix("! ").removeprefix("* ").strip() for line in event.lines])
         elif isinstance(event, CommandCompleted) and event.exit_code != 0:
             self.failed = True
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """What went wrong: tools of Kafka begin with it, and end with the cause and the stack trace."""
+    said = [line for line in lines if line]
+    cause = next((line for line in said[1:] if line.startswith("Caused by: ")), "")
+    return " ".join([*said[:1], *([cause] if cause else [])])[:MAX_WHY]

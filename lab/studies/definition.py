@@ -64,8 +64,9 @@ class Study(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a cell.
 
-    `state` is finished, or stopped if a line was rejected or failed or a limit was reached; then `why` is the reason,
-    and `line` the line number in the file, 0 if no line caused it. `digest` is the hash of all its events.
+    `state` is finished, or stopped if a line was rejected or failed or a limit was reached; then `why` is the reason
+    (a code or prose), and `line` the line number in the file, 0 if no line caused it. `digest` is the hash of all
+    its events.
     """
 
     key: str

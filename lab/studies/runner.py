@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from broker_core.texts import render
 from lab.studies.cell import key_of, run_cell
 from lab.studies.definition import Cell, Result, Study
 from lab.studies.results import Finished
@@ -108,7 +109,8 @@ def run_study(
     while waiting:
         batch, waiting = waiting[:size], waiting[size:]
         began_s = time.monotonic()
-        results = workers.run(batch, engine)
+        # Processes of Spark do not have the texts of the lab.
+        results = [msgspec.structs.replace(one, why=render(one.why)) for one in workers.run(batch, engine)]
         took_s = time.monotonic() - began_s
         if not progress.run and not progress.kept and all(one.state == "stopped" for one in results):
             raise AllStopped(results[0])

@@ -31,7 +31,8 @@ class Ended(Exception):
     """The trial cannot continue: a line was rejected, or a limit was reached. `why` is the reason."""
 
     def __init__(self, why: Text) -> None:
-        super().__init__(str(why))
+        # In words only where they are shown: processes of Spark do not have the texts of the lab.
+        super().__init__(why.code)
         self.why = why
 
 

@@ -1,5 +1,7 @@
 """Studies: a file with a mistake, cells that run once, the same results with and without Spark."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -132,6 +134,48 @@ def test_a_line_that_fails_stops_its_cell_and_is_named(tmp_path: Path):
     assert "q" in result.why
     with pytest.raises(AllStopped):
         run_study(study, "e", Finished(tmp_path), ThisProcess(), quiet)
+
+
+REFUSED = """
+import sys
+
+import msgspec
+
+from lab.studies.cell import run_cell
+from lab.studies.definition import Cell
+
+result = run_cell(msgspec.json.decode(sys.stdin.buffer.read(), type=Cell), "e")
+print(msgspec.json.encode(result).decode())
+"""
+
+
+def test_refused_line_is_reported_by_a_process_without_the_texts_of_the_lab() -> None:
+    source = SMALL.replace("producer send p orders warm:up", "broker kill 9")
+    cell = compile_study(source, "study.toml").cells[0]
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED], input=msgspec.json.encode(cell), stdout=subprocess.PIPE, check=True
+    )
+    result = msgspec.json.decode(done.stdout, type=Result)
+    assert (result.state, result.line) == ("stopped", 7)
+    assert render(result.why) == "broker kill 9: Unknown broker '9'."
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            "kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3",
+            "Error while executing topic command : Topic 'orders' already exists.",
+        ),
+        (
+            "kafka-reassign-partitions.sh --execute --reassignment-json-file none",
+            "Error: Unable to read file none Caused by: java.nio.file.NoSuchFileException: none",
+        ),
+    ],
+)
+def test_reason_of_a_failed_tool_of_kafka_is_its_first_line_with_the_cause(line: str, why: str) -> None:
+    study = compile_study(SMALL.replace("producer send p orders warm:up", line), "study.toml")
+    assert run_cell(study.cells[0], "e").why == why
 
 
 def test_the_interval_holds_the_median_and_narrows_with_more_seeds():
