@@ -178,6 +178,7 @@ export const ELSEWHERE = {
   "hw-captions": "/classes/<slug>/board/",
   "hw-microphone": "/classes/<slug>/board/",
   "hw-sound-mark": "/r/<run>/<branch>",
+  "hw-looking": "/r/<run>/<branch>",
   "hw-live-captions": "/r/<run>/<branch>",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-study": "/studies/<slug>/",

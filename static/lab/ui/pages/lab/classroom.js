@@ -3,6 +3,7 @@
 import "../../classroom/learner_panel.js";
 import "../../classroom/live_captions.js";
 import "../../classroom/sound_mark.js";
+import "./looking.js";
 import { connect } from "../../classroom/connect.js";
 import { speakToLearner } from "../../classroom/heard.js";
 import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
