@@ -41,7 +41,8 @@ def come_in(page: Page, link: str, name: str) -> None:
 
 
 def open_class_panel(page: Page) -> None:
-    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    """It is open already while a poll is."""
+    expect(page.locator(".hw-node.broker.up")).to_have_count(3)
     tab = page.get_by_role("tab", name="Class")
     if not tab.is_visible():
         page.keyboard.press("a")
