@@ -13,6 +13,8 @@ _http = get_asgi_application()
 from lab.urls import websockets  # noqa: E402
 from lab.web.body_limit import limited_bodies  # noqa: E402
 from lab.web.same_origin import same_origin  # noqa: E402
-from lab.web.threads import kept_threads  # noqa: E402
+from lab.web.threads import with_request_threads  # noqa: E402
 
-application = ProtocolTypeRouter({"http": limited_bodies(kept_threads(_http)), "websocket": same_origin(websockets)})
+application = ProtocolTypeRouter(
+    {"http": limited_bodies(with_request_threads(_http)), "websocket": same_origin(websockets)}
+)

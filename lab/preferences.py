@@ -46,17 +46,17 @@ def keep_preferences(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
     if iscoroutinefunction(get_response):
 
         async def middleware(request: HttpRequest) -> HttpResponse:
-            return _sent_on(request) or await get_response(request)
+            return _redirect_of_choice(request) or await get_response(request)
 
         return middleware
 
     def sync_middleware(request: HttpRequest) -> HttpResponse:
-        return _sent_on(request) or get_response(request)
+        return _redirect_of_choice(request) or get_response(request)
 
     return sync_middleware
 
 
-def _sent_on(request: HttpRequest) -> HttpResponse | None:
+def _redirect_of_choice(request: HttpRequest) -> HttpResponse | None:
     """The redirect that sets the cookies of what the address chooses; None if it chooses nothing."""
     chosen = {
         name: request.GET[name]

@@ -1,11 +1,12 @@
 """Acting in the past: a new branch that shares the past; the old branch is kept."""
 
+import logging
 import re
 import shutil
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import IntegrityError
+from django.db import DatabaseError, IntegrityError
 
 from lab.actions.submit_command import submit_line
 from lab.classroom.notices import Notice, tell
@@ -16,6 +17,8 @@ from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.selectors import source_of
 from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 MAX_BRANCHES = 50
 MAX_NAME = 32
@@ -48,11 +51,15 @@ async def fork_run(
         await child.adelete()
         shutil.rmtree(host.folder(branch.run.slug, child.name).path, ignore_errors=True)
         raise
-    await sync_to_async(_tell_class)(branch.run)
+    try:
+        await sync_to_async(_notify_class)(branch.run)
+    except DatabaseError:
+        # The branch is there: the class hears of it with its next full update.
+        logger.exception("the class of run %s was not told of a fork", branch.run.slug)
     return child
 
 
-def _tell_class(run: Run) -> None:
+def _notify_class(run: Run) -> None:
     """A participant's lab is the newest branch of their run: the wall, looks and help follow it."""
     for one in Participant.objects.filter(run=run):
         tell(Notice("lab_given", one.classroom_id, one.number, one.number))

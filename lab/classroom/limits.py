@@ -22,6 +22,7 @@ ADDRESS_TRIES = 60
 SERVER_TRIES = 300
 ATTACK_TRIES = 50
 """Wrong codes in a minute from which on staff are warned."""
+WARN_AGAIN_S = 60.0
 KEY_TRIES = 5
 KEY_WINDOW_S = 600.0
 MAX_REMEMBERED = 4_096
@@ -113,6 +114,7 @@ class WrongCodes:
         self._browsers: OrderedDict[str, _Browser] = OrderedDict()
         self._networks: OrderedDict[str, Window] = OrderedDict()
         self._server = Window(SERVER_TRIES, MINUTE_S)
+        self._warned_s = float("-inf")
 
     def begin(self, browser: str, address: str, now_s: float) -> Try | float:
         """Counts an attempt, or returns the number of seconds to wait before the next one."""
@@ -145,6 +147,14 @@ class WrongCodes:
         """Whether the number of wrong codes indicates guessing."""
         with self._lock:
             return self._server.count(now_s) >= ATTACK_TRIES
+
+    def should_warn(self, now_s: float) -> bool:
+        """Whether staff should be warned of guessing now: at most once a minute."""
+        with self._lock:
+            is_due = now_s - self._warned_s >= WARN_AGAIN_S and self._server.count(now_s) >= ATTACK_TRIES
+            if is_due:
+                self._warned_s = now_s
+            return is_due
 
 
 class KeyTries:

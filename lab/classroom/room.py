@@ -7,6 +7,7 @@ is kept.
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextvars import Context
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -96,7 +97,7 @@ class Room:
         await asyncio.to_thread(writer.start)
         for p in expected:
             room._sockets.expect(p, room.now_us())
-        room._ticker = asyncio.create_task(room._tick())
+        room._ticker = asyncio.create_task(room._tick(), context=Context())
         return room
 
     def now_us(self) -> int:

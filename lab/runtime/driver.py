@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
 from lab.recordings.recording import Recording
@@ -57,7 +58,7 @@ class Driver:
 
     def start(self, *others: Coroutine[Any, Any, None]) -> None:
         """Starts to drive the engine. `others` run beside it, and are cancelled with it."""
-        self._tasks = [asyncio.create_task(task) for task in (self._drive(), *others)]
+        self._tasks = [asyncio.create_task(task, context=Context()) for task in (self._drive(), *others)]
 
     async def stop(self) -> None:
         """Stops, and waits until the tasks have ended."""

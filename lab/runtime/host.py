@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Host:
         # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
-        self._housekeeper = asyncio.create_task(self._run_maintenance())
+        self._housekeeper = asyncio.create_task(self._run_maintenance(), context=Context())
 
     def folder(self, run: str, branch: str) -> BranchFolder:
         return branch_folder(run, branch, runs=self._runs)

@@ -230,13 +230,13 @@ def live_branches() -> set[tuple[str, str]]:
 async def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """A page of a signed-in user."""
     user = await user_of(request)
-    return await sync_to_async(rendered)(request, template, context, user, status)
+    return await sync_to_async(render_page)(request, template, context, user, status)
 
 
-def rendered(
+def render_page(
     request: HttpRequest, template: str, context: dict[str, Any], user: User, status: int = 200
 ) -> HttpResponse:
-    """The same, in a thread that may ask the database."""
+    """The same, rendered in the calling thread, which may access the database."""
     return render(request, template, {**context, "user_name": selectors.shown_name(user)}, status=status)
 
 

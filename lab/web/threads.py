@@ -1,21 +1,22 @@
-"""Threads of requests. A request that asks the database needs one thread for all its questions; making it, and a
-connection in it, takes longer than most requests do, so both are kept for the next request.
+"""Request threads. All database queries of a request run in one thread; starting it, and connecting to the database in
+it, takes longer than most requests do, so both are kept for the next request.
 """
 
 from typing import Any
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext
+from django.db import connections
 
-MAX_KEPT = 16
-"""Threads that wait for a request. As many as requests at once are made; the others end with their request."""
+MAX_IDLE_THREADS = 16
+"""Maximum number of idle threads kept; the others end with their request."""
 
 
-def kept_threads(app: Any) -> Any:
-    """An ASGI application whose requests each have a thread of their own, kept when they end."""
-    free: list[ThreadSensitiveContext] = []
+def with_request_threads(app: Any) -> Any:
+    """An ASGI application each of whose requests has a thread of its own, which is kept when the request ends."""
+    idle: list[ThreadSensitiveContext] = []
 
     async def with_thread(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        context = free.pop() if free else ThreadSensitiveContext()
+        context = idle.pop() if idle else ThreadSensitiveContext()
         is_answered = False
 
         async def noted(message: dict[str, Any]) -> None:
@@ -28,8 +29,18 @@ def kept_threads(app: Any) -> Any:
             await app(scope, receive, noted)
         finally:
             SyncToAsync.thread_sensitive_context.reset(entered)
-        # The thread of a request that was given up may still be at work.
-        if is_answered and len(free) < MAX_KEPT:
-            free.append(context)
+            # The thread of a request that was given up may still be at work.
+            if is_answered and len(idle) < MAX_IDLE_THREADS:
+                idle.append(context)
+            else:
+                _end(context)
 
     return with_thread
+
+
+def _end(context: ThreadSensitiveContext) -> None:
+    """Ends the thread of a context, after what it still works at."""
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None)
+    if executor is not None:
+        executor.submit(connections.close_all)
+        executor.shutdown(wait=False)

@@ -18,7 +18,7 @@ from lab.actions.give_state import save_for_handout, set_aside, take_state
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.notices import Notice, tell
-from lab.models import Branch, Class, ExerciseProgress, Participant, Role
+from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Role
 from lab.runtime.classes.handouts import handout_folder
 from lab.runtime.host import Host
 
@@ -70,21 +70,27 @@ async def give_own_lab(host: Host, participant: Participant) -> None:
 
 
 async def start_over_in_class(host: Host, user: User, run: str, lesson: str) -> Branch | None:
-    """A new lab in the same class, in which a learner begins the class's lesson again; the earlier one is kept.
+    """A new lab in the same class, in which a learner begins the class's lesson again; the earlier one is kept. If they
+    have begun again since they opened the run, as with two clicks, it is that one.
 
-    None if the run is not the user's lab in a class of this lesson that is open. Raises Refusal.
+    None if the run is not the user's lab in a class of this lesson that is open and that they are in. Raises Refusal.
     """
     participant = await _learner_of(user, run, lesson)
     if participant is None:
         return None
     async with _giving.setdefault(participant.pk, asyncio.Lock()):
+        participant = await _learner_of(user, run, lesson)
+        if participant is None:
+            return None
+        if participant.run is not None and participant.run.slug != run:
+            return await participant.run.branches.select_related("run").order_by("pk").alast()
         return await _take_first(host, participant)
 
 
 async def _learner_of(user: User, run: str, lesson: str) -> Participant | None:
     """The learner whose lab in an open class of the lesson a run is."""
-    learners = Participant.objects.select_related("classroom", "user").filter(
-        user=user, runs__slug=run, role=Role.LEARNER, classroom__state=Class.State.OPEN
+    learners = Participant.objects.select_related("classroom", "user", "run").filter(
+        user=user, runs__slug=run, role=Role.LEARNER, presence=Presence.IN, classroom__state=Class.State.OPEN
     )
     found = await learners.afirst()
     begins = found.classroom.settings.get(_LESSON) if found is not None else None

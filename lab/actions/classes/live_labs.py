@@ -7,6 +7,7 @@ lab. The leading lab is checked ten times a second. A sleeping lab is not woken.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from contextvars import Context
 from typing import Protocol
 
 from broker_core.events.console import CommandCompleted, CommandReceived
@@ -99,7 +100,7 @@ class ClassLabs:
         self._seen: dict[str, int] = {}
         self._phases: dict[str, dict[str, str]] = {}
         self._work = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run(), context=Context())
 
     def apply(self, now: Now) -> None:
         """Applies a change of what the class requires of its labs."""

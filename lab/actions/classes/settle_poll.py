@@ -7,6 +7,7 @@ events since the start of settling are read from the recording.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextvars import Context
 
 import msgspec
 
@@ -141,7 +142,7 @@ class PollSettling:
         self._wanted: Settling | None = None
         self._watched: Settling | None = None
         self._work = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run(), context=Context())
 
     def apply(self, now: Now) -> None:
         """Applies a change of the poll to settle."""

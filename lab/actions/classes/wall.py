@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextvars import Context
 
 from lab.classroom.board import Now
 from lab.classroom.room import Room, Seat
@@ -23,7 +24,7 @@ class ClassWall:
         self._rows: WallRows[Seat] = WallRows()
         self._shown: dict[LabName, str] = {}
         self._gone: set[str] = set()
-        self._sweeping = asyncio.create_task(self._sweep())
+        self._sweeping = asyncio.create_task(self._sweep(), context=Context())
 
     def apply(self, now: Now) -> None:
         """Updates the board's tiles to the labs of all present learners."""

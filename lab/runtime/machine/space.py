@@ -23,8 +23,8 @@ def ensure_space(folder: Path) -> None:
 
 
 def disk_full(error: BaseException) -> Refusal:
-    """What is said when a write failed for want of space: on the disk of the data folder or on another one, such as
-    that of temporary files.
+    """The refusal for a write that failed because a disk is full: that of the data folder or another one, such as that
+    of temporary files.
     """
     free = shutil.disk_usage(settings.DATA).free
     if free < MIN_FREE_BYTES:

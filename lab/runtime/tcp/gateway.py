@@ -11,6 +11,7 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextvars import Context
 from functools import partial
 from typing import Protocol
 
@@ -171,9 +172,9 @@ class Gateway:
         self._news = asyncio.Event()
         self._listeners_changed = asyncio.Event()
         self._tasks = [
-            asyncio.create_task(self._work()),
-            asyncio.create_task(self._listen()),
-            asyncio.create_task(self._close_idle()),
+            asyncio.create_task(self._work(), context=Context()),
+            asyncio.create_task(self._listen(), context=Context()),
+            asyncio.create_task(self._close_idle(), context=Context()),
         ]
 
     @property

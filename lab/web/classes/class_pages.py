@@ -41,7 +41,7 @@ from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_
 from lab.web.classes.guests import forget, participant_of_cookie, remember
 from lab.web.classes.qr import qr_svg
 from lab.web.network import may_hear, shown_address
-from lab.web.pages import page, rendered, user_of
+from lab.web.pages import page, render_page, user_of
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 
@@ -78,8 +78,8 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
     """For staff the door and the participants; for others their place in the class. Visitors without access are sent to
     the page that takes return keys, whether the class exists or not.
     """
-    # Hundreds come here within seconds: all that is asked of the database is asked in one thread.
-    found = await sync_to_async(_found_or_answered)(request, slug)
+    # Hundreds open this page within seconds: all queries are made in one thread switch.
+    found = await sync_to_async(_membership_or_response)(request, slug)
     if isinstance(found, HttpResponse):
         return found
     classroom, me = found
@@ -90,8 +90,8 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
     return await sync_to_async(_learner_page)(request, classroom, me)
 
 
-def _found_or_answered(request: HttpRequest, slug: str) -> tuple[Class, Participant] | HttpResponse:
-    """The class and the participation of who may see the class; an answer for all others."""
+def _membership_or_response(request: HttpRequest, slug: str) -> tuple[Class, Participant] | HttpResponse:
+    """The class and the participant if the user may see it; otherwise the response."""
     known = participant_of_cookie(request.COOKIES, slug)
     user = request.user
     if known is not None and not _is_account(user):
@@ -104,13 +104,13 @@ def _found_or_answered(request: HttpRequest, slug: str) -> tuple[Class, Particip
     found = _class_and_member(user, slug)
     if found is None and known is not None and known.user_id is not None and _is_account(user):
         context = {"classroom": known.classroom, "me": known, "account": user.get_username()}
-        return rendered(request, "class/keep.html", context, user)
+        return render_page(request, "class/keep.html", context, user)
     if found is None or found[1].presence in (Presence.LEFT, Presence.ERASED, Presence.MERGED):
         return redirect("return", slug)
     classroom, me = found
     if me.presence in (Presence.WAITING, Presence.KICKED):
         name = "waiting" if me.presence == Presence.WAITING else "removed"
-        return rendered(request, f"class/{name}.html", {"classroom": classroom, "me": me}, user)
+        return render_page(request, f"class/{name}.html", {"classroom": classroom, "me": me}, user)
     return found
 
 
@@ -118,7 +118,7 @@ def _learner_page(request: HttpRequest, classroom: Class, me: Participant) -> Ht
     key = key_to_show(request, me)
     context = {"classroom": classroom, "me": me, "key": key, "run": _own_run(me)}
     assert isinstance(request.user, User)
-    response = rendered(request, "class/learner.html", context, request.user)
+    response = render_page(request, "class/learner.html", context, request.user)
     if key:
         forget_key(response)
     return response

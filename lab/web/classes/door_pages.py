@@ -1,6 +1,6 @@
 """The door of a class: code, name, and the ways to come back. Attempts beyond the limits only cost a counter lookup.
 
-The views are synchronous: many join at once, and each question to the database would change threads.
+The views are synchronous: many join at once, and each query of an asynchronous view switches threads.
 """
 
 import math
@@ -37,8 +37,6 @@ _BROWSER_SALT, _KEY_SALT = "lab.door", "lab.door.key"
 
 wrong_codes = WrongCodes()
 key_tries = KeyTries()
-_warned_s = -math.inf
-WARN_AGAIN_S = 60.0
 
 
 class TooManyTries(Refusal):
@@ -236,10 +234,7 @@ def _count_key_try(request: HttpRequest, slug: str) -> None:
 
 def _warn_staff() -> None:
     """Warns the staff of every class with an open door that codes are being guessed, at most once a minute."""
-    global _warned_s
-    now_s = time.monotonic()
-    if wrong_codes.is_attack(now_s) and now_s - _warned_s >= WARN_AGAIN_S:
-        _warned_s = now_s
+    if wrong_codes.should_warn(time.monotonic()):
         for one in Class.objects.filter(door_is_open=True):
             tell(Notice("under_attack", one.pk))
 

@@ -12,7 +12,7 @@ from lab.actions.classes.give_labs import give_own_lab, start_over_in_class
 from lab.actions.classes.join_class import join_class
 from lab.actions.classes.live_class import close_classes
 from lab.exercises.loader import exercises
-from lab.models import Branch, Class, ExerciseProgress, Participant, Run
+from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Run
 from lab.recordings.folder import run_folder
 from lab.runtime.host import Host
 from tests.support.lab_server import LabServer, Visitor
@@ -90,3 +90,21 @@ def test_learner_who_starts_over_stays_in_the_class(lab_server: LabServer, room:
     progress = ExerciseProgress.objects.get(branch=branch)
     assert (progress.exercise, progress.user) == (LESSON.slug, user)
     assert Run.objects.filter(pk=before.pk).exists(), "the earlier lab is kept"
+    assert lab_server.call(lambda host: again(host, LESSON.slug)) == branch, "the second of two clicks"
+
+
+@pytest.mark.parametrize("presence", [Presence.KICKED, Presence.LEFT, Presence.WAITING])
+def test_who_is_not_in_the_class_gets_no_other_lab_of_it(
+    lab_server: LabServer, room: Class, presence: Presence
+) -> None:
+    participant = join_class(room, None, "", "number", "en", timezone.now()).participant
+    lab_server.call(lambda host: give_own_lab(host, participant))
+    run = Run.objects.get(learners=participant)
+    Participant.objects.filter(pk=participant.pk).update(presence=presence)
+
+    async def again(host: Host) -> Branch | None:
+        assert participant.user is not None
+        return await start_over_in_class(host, participant.user, run.slug, LESSON.slug)
+
+    assert lab_server.call(again) is None
+    assert Run.objects.get(learners=participant) == run

@@ -10,7 +10,6 @@ from lab.actions.classes import door
 from lab.classroom.codes import shown_code, shown_digits
 from lab.classroom.notices import Notice, forget_listener, on_notice
 from lab.models import Class, Participant
-from lab.web.classes import door_pages
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import LabServer, Visitor
 
@@ -126,10 +125,7 @@ def test_wrong_codes_are_answered_with_retry_after(room: Class, guest: Guest, st
     assert guest.get(f"/join/{room.link_key}/").status == 200
 
 
-def test_staff_are_warned_once_about_guessed_codes(
-    room: Class, staff: Visitor, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(door_pages, "_warned_s", float("-inf"))
+def test_staff_are_warned_once_about_guessed_codes(room: Class, staff: Visitor, lab_server: LabServer) -> None:
     notices: list[Notice] = []
     on_notice(notices.append)
     try:

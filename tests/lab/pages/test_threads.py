@@ -1,13 +1,16 @@
 """Requests have a thread each, which is kept for the next request."""
 
 import asyncio
+import queue
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from asgiref.sync import sync_to_async
+from django.db import connections
 
-from lab.web.threads import MAX_KEPT, kept_threads
+from lab.web.threads import MAX_IDLE_THREADS, with_request_threads
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -25,7 +28,7 @@ def _served(app: Any, requests: int, *, at_once: bool = False) -> list[int]:
     seen: list[int] = []
 
     async def serve() -> None:
-        serving = kept_threads(app(seen))
+        serving = with_request_threads(app(seen))
         calls = [serving({"type": "http"}, _no_message, _gone) for _ in range(requests)]
         if at_once:
             await asyncio.gather(*calls)
@@ -51,7 +54,7 @@ def test_requests_one_after_the_other_use_one_thread() -> None:
 
 
 def test_requests_at_once_have_a_thread_each() -> None:
-    requests = MAX_KEPT + 4
+    requests = MAX_IDLE_THREADS + 4
 
     def waiting_for_all(seen: list[int]) -> Any:
         together = threading.Barrier(requests)
@@ -68,6 +71,28 @@ def test_requests_at_once_have_a_thread_each() -> None:
         return app
 
     assert len(set(_served(waiting_for_all, requests, at_once=True))) == requests
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_threads_beyond_those_kept_end_with_their_connections(is_answered: bool, monkeypatch) -> None:
+    closed: queue.Queue[int] = queue.Queue()
+    monkeypatch.setattr(connections, "close_all", lambda: closed.put(threading.get_ident()))
+    requests = MAX_IDLE_THREADS + 4
+    together = threading.Barrier(requests)
+
+    def app_of(seen: list[int]) -> Any:
+        async def app(scope: Any, receive: Any, send: Send) -> None:
+            seen.append(await sync_to_async(threading.get_ident)())
+            await sync_to_async(together.wait)(60)
+            if is_answered:
+                await send({"type": "http.response.body", "body": b""})
+
+        return app
+
+    threads = set(_served(app_of, requests, at_once=True))
+    ended = 4 if is_answered else requests
+    assert {closed.get(timeout=60) for _ in range(ended)} <= threads
+    assert closed.empty()
 
 
 def test_thread_of_a_request_that_was_given_up_is_not_used_again() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextvars import Context
 from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -79,7 +80,7 @@ async def begin_recognising(classroom: Class, language: str) -> Job:
     if before is not None and before.state in ("waits", "runs"):
         raise Refusal("refusal.recogniser_busy", 409)
     job = jobs.known[key] = Job(len(heard.pieces))
-    job.task = asyncio.create_task(_run(jobs, key, job, classroom, heard))
+    job.task = asyncio.create_task(_run(jobs, key, job, classroom, heard), context=Context())
     return job
 
 
