@@ -40,8 +40,11 @@ HASHED_EVENTS = 512
 _GRAMMAR = Grammar(COMMANDS)
 _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
-STEPS_BETWEEN_CHECKS = 1_000
 """The limit of a frame: a longer one is several inputs."""
+STEPS_BETWEEN_CHECKS = 1_000
+"""How often a replay calls its check while it executes steps."""
+INPUTS_BETWEEN_CHECKS = 100
+"""The same of inputs, which may follow each other without a step, and take longer than one."""
 
 __all__ = ["CLIENT_PREFIX", "Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
 
@@ -425,8 +428,9 @@ class Run:
         self, inputs: Iterable[Input], until_seq: int, *, check: Callable[[int], None] = lambda seq: None
     ) -> None:
         """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps. `check`
-        is called with the number of events at the start and every `STEPS_BETWEEN_CHECKS` steps; it may raise to end an
-        execution, whose inputs may name a step that is never reached.
+        is called with the number of events at the start, every `STEPS_BETWEEN_CHECKS` steps and every
+        `INPUTS_BETWEEN_CHECKS` inputs; it may raise to end an execution, whose inputs may name a step that is never
+        reached.
         """
         kernel = self._kernel
 
@@ -442,7 +446,9 @@ class Run:
         for recorded in inputs:
             if recorded.kind == "met" and isinstance(store, MemoryStore):
                 store.expect_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
-        for recorded in inputs:
+        for number, recorded in enumerate(inputs, 1):
+            if not number % INPUTS_BETWEEN_CHECKS:
+                check(kernel.seq)
             if recorded.kind == "met":
                 continue
             if recorded.seq >= until_seq:

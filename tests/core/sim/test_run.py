@@ -10,7 +10,7 @@ import pytest
 
 from broker_core.events.envelope import Envelope
 from broker_core.events.replica import IsrExpanded, IsrShrunk
-from broker_core.run import Input, Run, RunConfig
+from broker_core.run import INPUTS_BETWEEN_CHECKS, Input, Run, RunConfig
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
@@ -141,6 +141,22 @@ def test_reexecution_reproduces_the_recorded_events(played: Played, share: float
     made = [data for _, _, data in again.take()]
     assert len(made) >= until_seq
     assert made == recorded[: len(made)]
+
+
+def test_reexecution_calls_its_check_between_inputs_that_need_no_step() -> None:
+    """Otherwise inputs at one instant could not be ended."""
+    run = new_run()
+    run.advance(1_000_000)
+    for _ in range(3 * INPUTS_BETWEEN_CHECKS):
+        run.disconnect(12_345)
+    at_once = run.take_inputs()
+    assert len({given.step for given in at_once}) == 1
+    until_seq = run.seq
+    steps = run._kernel.steps
+    checked: list[int] = []
+    again = new_run()
+    again.replay(at_once, until_seq + 1, check=lambda _: checked.append(again._kernel.steps))
+    assert checked.count(steps) >= 3
 
 
 def test_restored_checkpoint_continues_like_the_run() -> None:
