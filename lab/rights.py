@@ -9,7 +9,7 @@
 | time | play, pause, step | pause all | - | - |
 | fork | go another way from an instant of it | take a state that is given | - | - |
 | export | derive data sets from it | take its recording away | - | their own data |
-| staff | - | lead, admit, poll, look | admit, rename, kick | give classes |
+| staff | - | lead, admit, poll, look | admit, rename, kick | teach classes |
 | own | rename, delete | end, delete, give roles | - | - |
 
 Temporary rights of a participant (the stage, the lead, a look, help) are `Grant`s, granted and revoked by the code that

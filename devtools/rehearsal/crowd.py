@@ -3,7 +3,7 @@
 import asyncio
 import re
 
-from devtools.rehearsal.door import Given, come_in, give_class
+from devtools.rehearsal.door import StartedClass, join, start_class
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Participant, clock_ms
@@ -24,15 +24,15 @@ class Crowd:
         self._reading: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
-        """Gives the class and measures `crowd` and `crowd_frames`. Raises Refused."""
+        """Starts the class and measures `crowd` and `crowd_frames`. Raises Refused."""
         instructor = Visitor(self._server)
         await instructor.get(self._sign_in)
-        given = await give_class(instructor, "Crowd")
+        given = await start_class(instructor, "Crowd")
         try:
             board = Board(instructor, given.slug, "board", self._figures, self._arrivals)
             await self._see(board)
             began_ms = clock_ms()
-            coming = (self._come(number, given) for number in range(self._people))
+            coming = (self._join(number, given) for number in range(self._people))
             people = await asyncio.gather(*coming)
             self._figures.crowd = clock_ms() - began_ms
             self._figures.crowd_frames = max(one.frames for one in people)
@@ -42,10 +42,10 @@ class Crowd:
                 task.cancel()
             await asyncio.gather(*self._reading, return_exceptions=True)
 
-    async def _come(self, number: int, given: Given) -> Participant:
+    async def _join(self, number: int, given: StartedClass) -> Participant:
         await asyncio.sleep(number * self._within_s / self._people)
         visitor = Visitor(self._server)
-        await come_in(visitor, given, f"Person {number}")
+        await join(visitor, given, f"Person {number}")
         person = Participant(visitor, given.slug, "lab", self._figures, self._arrivals)
         await self._see(person)
         return person

@@ -131,7 +131,7 @@ def _tones(begins_us: list[int], length_us: int) -> bytes:
 
 
 class Demonstration:
-    """Gives the class on a server."""
+    """Teaches the class on a server."""
 
     def __init__(self, address: str, say: Callable[[str], None]) -> None:
         """`address`: the one that signs the instructor in."""
@@ -175,9 +175,6 @@ class Demonstration:
         await visitor.post(f"/join/{link}/", f"/join/{link}/", name=name, consent="nickname")
         # The lab of a learner is made when they open the class's page.
         await visitor.get(f"/classes/{slug}/")
-        return await self._come(visitor, slug)
-
-    async def _come(self, visitor: Visitor, slug: str) -> Participant:
         person = Participant(visitor, slug, "lab", self._figures, self._arrivals)
         await self._enter(person)
         return person

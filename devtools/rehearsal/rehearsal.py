@@ -1,4 +1,4 @@
-"""The course of a rehearsal: a class is given, people join, work, are polled, and the figures are taken."""
+"""The course of a rehearsal: a class is started, people join, work, are polled, and the figures are taken."""
 
 import asyncio
 import random
@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from devtools.rehearsal.door import Given, come_in, give_class
+from devtools.rehearsal.door import StartedClass, join, start_class
 from devtools.rehearsal.figures import Figures, ProcessUse, percentile
 from devtools.rehearsal.looking import Looking
 from devtools.rehearsal.patience import patience
@@ -65,24 +65,24 @@ class Rehearsal:
         self._began_ms = clock_ms()
 
     async def run(self) -> Figures:
-        """Gives the class and returns what was measured. Raises Refused, also if a participant cannot go on, or the
+        """Teaches the class and returns what was measured. Raises Refused, also if a participant cannot go on, or the
         server has ended.
         """
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 self._stay(self._watch_server())
-                await self._give()
+                await self._teach_class()
                 for task in self._staying:
                     task.cancel()
         except BaseExceptionGroup as failed:
             raise _cause_of(failed) from failed
         return self.figures
 
-    async def _give(self) -> None:
+    async def _teach_class(self) -> None:
         instructor = Visitor(self._server)
         await instructor.get(self._sign_in)
         self._began_ms = clock_ms()
-        given = await give_class(instructor, "Rehearsal", self._plan.chapter)
+        given = await start_class(instructor, "Rehearsal", self._plan.chapter)
         self._say(f"class {given.slug}: {self._server}/classes/{given.slug}/board/")
         board = Board(instructor, given.slug, "board", self.figures, self._arrivals)
         self._stay(board.stay())
@@ -103,16 +103,16 @@ class Rehearsal:
         self.figures.rounds, self.figures.rounds_share = len(looking.shown), looking.core_share()
         await instructor.post(f"/classes/{given.slug}/", f"/classes/{given.slug}/end", confirm="yes")
 
-    async def _join(self, board: Board, given: Given) -> None:
+    async def _join(self, board: Board, given: StartedClass) -> None:
         plan, few = self._plan, asyncio.Semaphore(JOINING_AT_ONCE)
         learners = [f"Learner {n}" for n in range(1, plan.learners + 1)]
         observers = [f"Observer {n}" for n in range(1, plan.observers + 1)]
 
-        async def come(kind: type[Participant], name: str) -> Participant:
+        async def enter(kind: type[Participant], name: str) -> Participant:
             async with few:
                 began_ms = clock_ms()
                 visitor = Visitor(self._server)
-                await come_in(visitor, given, name)
+                await join(visitor, given, name)
                 participant = kind(visitor, given.slug, "lab", self.figures, self._arrivals)
                 self._stay(participant.stay())
                 await self._ready(participant)
@@ -126,13 +126,13 @@ class Rehearsal:
             return participant
 
         self._others_ms = clock_ms()
-        first = await come(Learner, learners.pop(0))
+        first = await enter(Learner, learners.pop(0))
         assert isinstance(first, Learner)
         async with patience("the lab of the first learner"):
             await first.arrive()
         self.figures.first_lab, self._others_ms = clock_ms() - self._began_ms, clock_ms()
         coming = [(Learner, name) for name in learners] + [(Observer, name) for name in observers]
-        joined = [first, *await asyncio.gather(*(come(kind, name) for kind, name in coming))]
+        joined = [first, *await asyncio.gather(*(enter(kind, name) for kind, name in coming))]
         self._say(f"{len(joined)} joined")
         self._learners = [one for one in joined if isinstance(one, Learner)]
         self._observers = [one for one in joined if isinstance(one, Observer)]

@@ -132,15 +132,15 @@ async def _front_page(request: HttpRequest, refusal: Refusal | None = None) -> H
     language = preferences_of(request).language
     attempts, summary = await sync_to_async(_learnt)(user, whole)
     runs, count = await sync_to_async(selectors.newest_run_cards)(user, language, live_branches(), RUNS_SHOWN)
-    gives = await sync_to_async(may)(user, None, "staff")
+    may_teach = await sync_to_async(may)(user, None, "staff")
     context = {
         **front_page(whole, attempts, summary, request.GET.get("view", "")),
         "summary": summary,
         "runs": runs,
         "run_count": count,
         "classes": (await sync_to_async(selectors.class_cards)(user))[:CLASSES_SHOWN],
-        "gives": gives,
-        "demonstration": reverse("demonstration") if gives else reverse("watch-recording", args=(LESSON,)),
+        "may_teach": may_teach,
+        "demonstration": reverse("demonstration") if may_teach else reverse("watch-recording", args=(LESSON,)),
         "error": refusal.as_json(language) if refusal else None,
     }
     return await page(request, "course/front.html", context, status=refusal.status if refusal else 200)

@@ -34,7 +34,7 @@ def local_user() -> User:
     if created:
         user.set_unusable_password()
     if created or not user.is_staff:
-        # The operator of the lab may give classes.
+        # The operator of the lab may teach classes.
         user.is_staff = True
         user.save()
     return user

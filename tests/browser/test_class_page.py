@@ -31,7 +31,7 @@ def newcomer(browser: Browser) -> Page:
     return context.new_page()
 
 
-def come_in(page: Page, link: str, name: str) -> None:
+def join(page: Page, link: str, name: str) -> None:
     """Joins by the link, and opens the participant's lab."""
     page.goto(link)
     page.get_by_role("textbox", name="Name").fill(name)
@@ -228,8 +228,8 @@ def other_look_on_phones(staff: Page, ada: Page) -> None:
 def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: list[str]) -> None:
     link = staff.locator(".address a").get_attribute("href") or ""
     ada, noah = newcomer(browser), newcomer(browser)
-    come_in(ada, link, "Ada")
-    come_in(noah, link, "Noah")
+    join(ada, link, "Ada")
+    join(noah, link, "Noah")
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".tile")).to_have_count(2)
     expect(staff.locator(".tile").first.locator(".tile-picture .slot").first).to_be_visible()
@@ -275,7 +275,7 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
 def test_captions_are_shown_on_the_pages_of_others(staff: Page, browser: Browser, complaints: list[str]) -> None:
     """What staff type is on a learner's page and on the big screen; each of them may turn it off."""
     ada, screen = newcomer(browser), newcomer(browser)
-    come_in(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")
+    join(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".tile")).to_have_count(1)
     screen.context.add_cookies(staff.context.cookies())  # type: ignore[arg-type]

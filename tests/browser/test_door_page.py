@@ -34,7 +34,7 @@ def learner(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
     context.close()
 
 
-def give_class(staff: Page, *, waits: bool = False) -> str:
+def start_class(staff: Page, *, waits: bool = False) -> str:
     """Starts a class with the form; returns its code."""
     form = staff.locator("#new-class")
     form.get_by_label("Name").fill("Storage systems, autumn")
@@ -46,7 +46,7 @@ def give_class(staff: Page, *, waits: bool = False) -> str:
     return code
 
 
-def come_in(learner: Page, code: str, name: str) -> None:
+def join(learner: Page, code: str, name: str) -> None:
     """Code, name, join."""
     learner.get_by_label("Class code").fill(code.lower().replace("-", " "))
     learner.keyboard.press("Enter")
@@ -55,7 +55,7 @@ def come_in(learner: Page, code: str, name: str) -> None:
 
 
 def test_waiting_learner_continues_automatically_when_admitted(staff: Page, learner: Page) -> None:
-    come_in(learner, give_class(staff, waits=True), "Ada Okafor")
+    join(learner, start_class(staff, waits=True), "Ada Okafor")
     expect(learner.get_by_role("status")).to_contain_text("Ada Okafor, you are waiting")
     # The instructor's page finds out without a reload.
     staff.get_by_role("button", name="Admit", exact=True).click()
@@ -65,7 +65,7 @@ def test_waiting_learner_continues_automatically_when_admitted(staff: Page, lear
 
 
 def test_another_name_is_offered_at_a_press(staff: Page, learner: Page) -> None:
-    learner.get_by_label("Class code").fill(give_class(staff))
+    learner.get_by_label("Class code").fill(start_class(staff))
     learner.keyboard.press("Enter")
     name = learner.get_by_role("textbox", name="Name")
     before = name.input_value()
@@ -76,7 +76,7 @@ def test_another_name_is_offered_at_a_press(staff: Page, learner: Page) -> None:
 
 def test_staff_page_does_not_refresh_controls_in_use(staff: Page, learner: Page) -> None:
     staff.clock.install()
-    come_in(learner, give_class(staff), "Ada")
+    join(learner, start_class(staff), "Ada")
     staff.clock.run_for(4_000)
     ada = staff.locator(".list li", has_text="Ada")
     ada.locator("summary").click()
@@ -89,7 +89,7 @@ def test_staff_page_does_not_refresh_controls_in_use(staff: Page, learner: Page)
 
 
 def test_the_front_page_takes_a_class_code(staff: Page, lab_server: LabServer) -> None:
-    code = give_class(staff)
+    code = start_class(staff)
     staff.goto(f"{lab_server.address}/")
     expect(staff.locator(".class-line")).to_contain_text("Storage systems, autumn")
     staff.get_by_label("Class code").fill(code)
@@ -101,7 +101,7 @@ def test_the_front_page_takes_a_class_code(staff: Page, lab_server: LabServer) -
 def test_axe_finds_nothing_and_every_width_fits(
     staff: Page, learner: Page, lab_server: LabServer, complaints: list[str], look: str
 ) -> None:
-    come_in(learner, give_class(staff, waits=True), "Ada Okafor")
+    join(learner, start_class(staff, waits=True), "Ada Okafor")
     expect(learner.get_by_role("status")).to_be_visible()
     room = Class.objects.get()
     home = f"{lab_server.address}/classes/{room.slug}/"

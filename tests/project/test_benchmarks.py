@@ -118,7 +118,7 @@ class Waiting(Rehearsal):
 
     failure: Exception | None = None
 
-    async def _give(self) -> None:
+    async def _teach_class(self) -> None:
         async def fail() -> None:
             if self.failure is not None:
                 raise self.failure

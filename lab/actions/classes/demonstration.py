@@ -19,7 +19,7 @@ _opening: WeakKeyDictionary[LiveClasses, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def open_demonstration(user: User) -> Class:
-    """The demonstration as a class of the user, imported once. Raises Refusal if the user may not give classes."""
+    """The demonstration as a class of the user, imported once. Raises Refusal if the user may not teach classes."""
     async with _opening.setdefault(live_classes(), asyncio.Lock()):
         found = Class.objects.filter(owner=user, settings__demonstration=True)
         known = [one async for one in found if not is_recording_deleted(one)]

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from lab import selectors
-from lab.actions.classes.give_class import delete_class
 from lab.actions.classes.live_class import class_folder, lesson_of
+from lab.actions.classes.start_class import delete_class
 from lab.actions.give_state import save_for_handout, set_aside, take_state
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson

@@ -4,8 +4,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes import door, people
-from lab.actions.classes.give_class import end_class
 from lab.actions.classes.join_class import leave_class
+from lab.actions.classes.start_class import end_class
 from lab.classroom.acts import DoorAct, ops
 from lab.models import Class, Participant, Presence
 from lab.rights import require

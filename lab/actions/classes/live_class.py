@@ -16,9 +16,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from lab.actions.classes.give_class import end_class
 from lab.actions.classes.live_labs import ClassLabs
 from lab.actions.classes.settle_poll import PollSettling
+from lab.actions.classes.start_class import end_class
 from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from lab.actions.classes.give_class import MAX_CLASSES, enter_instructor
 from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.recordings import IMPORTED, sealed_of
+from lab.actions.classes.start_class import MAX_CLASSES, enter_instructor
 from lab.actions.execution import ExecutionLimit, in_thread
 from lab.actions.import_run import rebuilt
 from lab.actions.start_run import new_slug

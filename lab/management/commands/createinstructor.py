@@ -1,4 +1,4 @@
-"""`manage.py createinstructor`: an account that may give classes."""
+"""`manage.py createinstructor`: an account that may teach classes."""
 
 import argparse
 import getpass
@@ -17,7 +17,7 @@ from lab.rights import LOCAL_USER
 class Command(BaseCommand):
     """Makes the account, or gives it a new password."""
 
-    help = "Make an account for an instructor, who may give classes. Asks for a password."
+    help = "Make an account for an instructor, who may teach classes. Asks for a password."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         user.is_staff = user.is_active = True
         user.set_password(password)
         user.save()
-        self.stdout.write(f"{name} may sign in at /sign-in/ and give classes.")
+        self.stdout.write(f"{name} may sign in at /sign-in/ and teach classes.")
 
     def _password(self, *, from_stdin: bool) -> str:
         if from_stdin:

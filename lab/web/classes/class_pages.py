@@ -19,7 +19,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
 from lab.actions.classes import door, people
-from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
 from lab.actions.classes.keep_recordings import is_recording_deleted
@@ -27,6 +26,7 @@ from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.recordings import is_imported
 from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
+from lab.actions.classes.start_class import delete_class, end_class, members_of, start_class
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.actions.execution import MAX_EXECUTION_S
@@ -65,7 +65,7 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     form = request.POST.dict()
     form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
     try:
-        made = await sync_to_async(give_class)(user, form, chapters, timezone.now())
+        made = await sync_to_async(start_class)(user, form, chapters, timezone.now())
         await open_labs(host(), user, made, preferences_of(request).language)
     except Refusal as refusal:
         return await classes_page(request, refusal, form)
@@ -359,7 +359,7 @@ async def classes_page(
     user, language = await user_of(request), preferences_of(request).language
     context = {
         "classes": await sync_to_async(selectors.class_cards)(user),
-        "gives": await sync_to_async(may)(user, None, "staff"),
+        "may_teach": await sync_to_async(may)(user, None, "staff"),
         "starts": starts(language),
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},

@@ -27,7 +27,7 @@ from lab.web.recorded.replay_pages import shown_class_instant
 @login_required
 @require_POST
 async def new_lesson(request: HttpRequest) -> HttpResponse:
-    """Starts to record a lesson. Raises Refusal (403) if the user may not give classes."""
+    """Starts to record a lesson. Raises Refusal (403) if the user may not teach classes."""
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     language = preferences_of(request).language

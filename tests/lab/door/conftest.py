@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from lab.actions.classes.give_class import give_class
+from lab.actions.classes.start_class import start_class
 from lab.models import Class
 from tests.support.classroom.door import clean_door
 from tests.support.classroom.guest import Guest
@@ -25,7 +25,7 @@ def room(staff: Visitor, monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
     """An open class, and counters that have counted nothing."""
     form = {"title": "Storage <b>systems</b>", "language-en": "on"}
     with clean_door(staff.server, monkeypatch):
-        yield give_class(User.objects.get(username="door-lin"), form, (), timezone.now())
+        yield start_class(User.objects.get(username="door-lin"), form, (), timezone.now())
 
 
 @pytest.fixture

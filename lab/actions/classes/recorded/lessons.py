@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from lab.actions.classes.door import RECORDS_LESSON, is_lesson
-from lab.actions.classes.give_class import give_class
 from lab.actions.classes.give_labs import open_labs
 from lab.actions.classes.join_class import enrol, names_taken
 from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import live_classes
 from lab.actions.classes.recordings import is_imported
+from lab.actions.classes.start_class import start_class
 from lab.classroom.acts import Given, ops
 from lab.classroom.names import offered_nickname
 from lab.models import Class, Participant, Presence
@@ -33,7 +33,7 @@ async def record_lesson(
     host: Host, user: User, form: Mapping[str, str], chapters: tuple[str, ...], language: str, now: datetime
 ) -> Class:
     """Begins a recording with a lab of the user's own, which is shown from the first instant on. Raises Refusal."""
-    made = await sync_to_async(give_class)(user, form, chapters, now, settings={RECORDS_LESSON: True})
+    made = await sync_to_async(start_class)(user, form, chapters, now, settings={RECORDS_LESSON: True})
     await open_labs(host, user, made, language)
     me = await made.participants.select_related("run").aget(number=1)
     assert me.run is not None, "it was given a moment ago"

@@ -22,7 +22,7 @@ MAX_CLASSES = 100
 """Of one instructor."""
 
 
-def give_class(
+def start_class(
     user: User,
     form: Mapping[str, str],
     chapters: tuple[str, ...],
