@@ -11,6 +11,10 @@ from broker_core.partitions import parse_requested
 MAX_SMALL_SCALA_SET = 4
 """Immutable Scala sets of at most this size keep insertion order."""
 BITS_OF_HASH = 32
+CLASSES_WITHOUT_ARGUMENTS = ("java.lang.Object", "java.lang.String")
+"""Classes of Java that a tool can instantiate, although it can use none of them as a plug-in."""
+JAVA_CLASSES = (*CLASSES_WITHOUT_ARGUMENTS, "java.lang.Integer", "java.lang.Long")
+"""Classes of Java that a tool finds."""
 
 
 def string_code(text: str) -> int:

@@ -11,7 +11,7 @@ from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import command_and_input, is_background, split, take_here_strings
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import Grammar, UsageError, usage_error
+from broker_core.shell.grammar.registry import Grammar, UsageError, bounded, usage_error
 from broker_core.shell.grammar.zookeeper_option import with_hint, without_zookeeper
 from broker_core.sim.kernel import Message
 
@@ -65,7 +65,7 @@ class Shell:
         command = self.grammar.find(words_of_today)
         process = Process(self.cluster, first_lines + lines, self.files)
         try:
-            running = command.start(process, words_of_today[1:])
+            running = bounded(process, command.start(process, words_of_today[1:]))
         except UsageError as error:
             raise usage_error(command, error.what, "".join(words_of_today[1:2])) from None
         if len(words_of_today) < len(words):

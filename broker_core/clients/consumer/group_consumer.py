@@ -3,7 +3,6 @@
 It polls without a pause. If all its assignors are cooperative it keeps its partitions during a rebalance.
 """
 
-import re
 from typing import Any
 
 from broker_core.clients.consumer.consumer_coordinator import COORDINATOR_MOVED, FATAL, LOST_MEMBERSHIP, GroupMembership
@@ -11,6 +10,7 @@ from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSe
 from broker_core.clients.consumer.group_fetcher import UNKNOWN_POSITION
 from broker_core.clients.consumer.group_offsets import NOT_PART
 from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.config_defs.patterns import bounded_pattern
 from broker_core.errors import Errors
 from broker_core.events.group import AssignmentPlanned
 from broker_core.groups.assignors import Assignor, GroupMemberInfo, OwnAssignor, make_assignor
@@ -128,7 +128,7 @@ class GroupConsumer(GroupMembership):
             self._change("failed", f"InvalidTopicException: Invalid topics: [{', '.join(invalid)}]")
             return
         if self.settings.is_pattern:
-            patterns = [re.compile(topic) for topic in self.settings.topics]
+            patterns = [bounded_pattern(topic) for topic in self.settings.topics]
             matching = {name for name in known if any(pattern.fullmatch(name) for pattern in patterns)}
             hidden = INTERNAL_TOPICS if self.settings.exclude_internal_topics else ()
             topics = tuple(sorted(matching.difference(hidden)))

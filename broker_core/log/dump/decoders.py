@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from broker_core.config_defs.java_text import JAVA_CLASSES
 from broker_core.log.dump.java import (
     MIN_HASH_TABLE_SIZE,
     Thrown,
@@ -83,17 +84,17 @@ def class_parser(key_class: str, value_class: str) -> tuple[Parser, list[str]]:
     return parse, printed
 
 
-_OTHER_CLASS = re.compile(
-    r"java\.lang\.(Object|String|Integer|Long)|org\.apache\.kafka\.common\.serialization\."
+_SERIALIZER = re.compile(
+    r"org\.apache\.kafka\.common\.serialization\."
     r"(String|Integer|Long|Short|Float|Double|Boolean|Bytes|ByteArray|ByteBuffer|UUID|Void|List)(Des|S)erializer"
 )
-"""Classes that a tool of Kafka finds, although they are not decoders."""
+"""With Java's own, the classes that the tool finds, although they are not decoders."""
 
 
 def _decoder(class_name: str, printed: list[str]) -> Decoder:
     name = class_name.removeprefix(_DEPRECATED).removeprefix(_API)
     if name not in _DECODERS or name == class_name:
-        if _OTHER_CLASS.fullmatch(class_name):
+        if class_name in JAVA_CLASSES or _SERIALIZER.fullmatch(class_name):
             rule = f"{class_name} is not a decoder"
             raise Thrown(
                 "java.lang.NoSuchMethodException", f"{class_name}.<init>(kafka.utils.VerifiableProperties)", rule

@@ -1,7 +1,7 @@
 """The options of kafka-console-consumer.sh (`ConsoleConsumerOptions`)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -21,6 +21,7 @@ from broker_core.shell.java.errors import (
     key_values,
     load_properties,
 )
+from broker_core.shell.java.patterns import compiled
 
 OPTIONS = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "server to connect to"),
@@ -149,31 +150,6 @@ def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
 
 def _illegal(message: str) -> JavaException:
     return JavaException("java.lang.IllegalArgumentException", message)
-
-
-_PATTERN_FAULTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
-    ("missing )", "Unclosed group", lambda at, length: length),
-    ("unbalanced parenthesis", "Unmatched closing ')'", lambda at, length: at - 1),
-    ("unterminated character set", "Unclosed character class", lambda at, length: length - 1),
-    ("nothing to repeat", "Dangling meta character '?'", lambda at, length: at),
-)
-"""The beginning of Python's error for a regular expression, Java's message, and the position that Java reports."""
-
-
-def compiled(text: str) -> re.Pattern[str]:
-    """A regular expression. Raises JavaException with Java's message for an invalid one."""
-    try:
-        return re.compile(text)
-    except re.error as error:
-        at = error.pos or 0
-        what, index = next(
-            ((java, place(at, len(text))) for ours, java, place in _PATTERN_FAULTS if error.msg.startswith(ours)),
-            (error.msg, at),
-        )
-        where = f" near index {index}" if index >= 0 else ""
-        caret = f"\n{' ' * index}^" if 0 <= index < len(text) else ""
-        message = f"{what.replace('?', text[at : at + 1])}{where}\n{text}{caret}"
-        raise JavaException("java.util.regex.PatternSyntaxException", message) from None
 
 
 def _included(options: ParsedOptions) -> str | None:

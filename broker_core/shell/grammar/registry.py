@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.config_defs.patterns import RefusedPattern
 from broker_core.partitions import partition_name
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, ShellError
@@ -114,6 +115,15 @@ def refuse(process: Process, message: Text) -> None:
     printed there unchanged.
     """
     process.err(message.code)
+
+
+def bounded(process: Process, running: Running) -> Running:
+    """The command; it ends with an error at a regular expression that the lab does not run."""
+    try:
+        return (yield from running)
+    except RefusedPattern as refused:
+        refuse(process, refused.what)
+        return 1
 
 
 def broker_of(name: str, process: Process, word: str) -> int:

@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 
 from broker_core.clients.exceptions import exception_class, exception_message
-from broker_core.config_defs.java_text import parse_integer
+from broker_core.config_defs.java_text import CLASSES_WITHOUT_ARGUMENTS, parse_integer
 from broker_core.errors import Errors
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions, usage_lines
 from broker_core.shell.grammar.process import Process
@@ -197,7 +197,7 @@ def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> N
 
 def not_cast(class_name: str, wanted: str) -> str | None:
     """The message of a `ClassCastException` for a class that Java has, but that is not a `wanted` one; else None."""
-    if class_name not in ("java.lang.Object", "java.lang.String"):
+    if class_name not in CLASSES_WITHOUT_ARGUMENTS:
         return None
     return (
         f"class {class_name} cannot be cast to class {wanted} ({class_name} is in module java.base of loader "

@@ -8,10 +8,10 @@ from broker_core.clients.producer.accumulator import record_size_upper_bound
 from broker_core.clients.producer.producer import AppendedRecord, Producer
 from broker_core.clients.producer.producer_settings import ProduceResult, ProducerSettings
 from broker_core.config_defs import ConfigException
+from broker_core.config_defs.java_text import CLASSES_WITHOUT_ARGUMENTS
 from broker_core.errors import Errors
 from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking
-from broker_core.shell.console.console_consumer_options import compiled
 from broker_core.shell.console.producer_options import shown_settings
 from broker_core.shell.console.producer_transactions import result_is_in, why_not
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -32,6 +32,7 @@ from broker_core.shell.java.errors import (
     log_error,
     print_usage,
 )
+from broker_core.shell.java.patterns import compiled
 from broker_core.shell.java.producer_config import era_settings, fitted, not_constructed, settings_of, with_era_defaults
 from broker_core.texts import text
 
@@ -101,7 +102,8 @@ _PROPERTY_OPTIONS = (
 )
 """Options that set a configuration, with their defaults if neither the option nor a property is given."""
 TEXTS = ("request-required-acks",)
-_OTHER_CLASSES = ("java.lang.Object", "java.lang.String")
+USUAL_LENGTH = 1_000
+"""Of the headers in a line, at most; the separator is checked again for longer ones."""
 LINE_READERS = ("kafka.tools.ConsoleProducer$LineMessageReader",)
 
 
@@ -123,7 +125,7 @@ class LineReader:
         )
         self.key_separator = given["key.separator"] or ""
         self.headers_delimiter = given["headers.delimiter"] or ""
-        self.headers_separator = compiled(given["headers.separator"] or "")
+        self.headers_separator = compiled(given["headers.separator"] or "", USUAL_LENGTH, is_searched=True)
         self.headers_key_separator = given["headers.key.separator"] or ""
         self.null_marker = given["null.marker"]
         if self.parse_headers:
@@ -139,7 +141,9 @@ class LineReader:
                 raise _kafka_exception(f"null.marker and {name} may not be equal")
 
     def read(self, lines: list[str]) -> Iterator[Line]:
-        """The records of the lines. Raises JavaException at the first line in another format."""
+        """The records of the lines. Raises JavaException at the first line in another format, and
+        RefusedPattern.
+        """
         for number, line in enumerate(lines, 1):
             headers = self._part(self.parse_headers, line, 0, self.headers_delimiter, "headers delimiter", number)
             begin = 0 if headers is None else len(headers) + len(self.headers_delimiter)
@@ -178,7 +182,8 @@ class LineReader:
 
 
 def _split_by(separator: re.Pattern[str], text: str) -> list[str]:
-    """`Pattern.split`: without trailing empty parts if there was a separator."""
+    """`Pattern.split`: without trailing empty parts if there was a separator. Raises RefusedPattern."""
+    separator = compiled(separator.pattern, max(USUAL_LENGTH, len(text)), is_searched=True)
     parts, begin = [], 0
     for match in separator.finditer(text):
         if match.end():
@@ -233,7 +238,7 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
 def _reader(process: Process, options: ParsedOptions) -> "LineReader":
     """The reader of the lines. Raises JavaException."""
     name = options.value("line-reader")
-    if name in _OTHER_CLASSES:
+    if name in CLASSES_WITHOUT_ARGUMENTS:
         why = "the reader must extend org.apache.kafka.tools.api.RecordReader"
         raise JavaException("java.lang.IllegalArgumentException", why)
     if name is not None and name not in LINE_READERS:

@@ -27,6 +27,7 @@ from broker_core.shell.java.errors import (
     log_error,
     print_usage,
 )
+from broker_core.shell.java.patterns import compiled_list
 from broker_core.texts import text
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest
 
@@ -231,10 +232,7 @@ def _or(number: int | None, default: int) -> int:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text.replace(",", "|").replace(" ", ""))
-    except re.error:
-        raise JavaException("java.lang.RuntimeException", f"{text} is an invalid regex") from None
+    return compiled_list(text, f"{text} is an invalid regex")
 
 
 def _clock(process: Process) -> str:

@@ -28,6 +28,7 @@ from broker_core.shell.java.errors import (
     parse_uuid,
     print_usage,
 )
+from broker_core.shell.java.patterns import compiled_list
 from broker_core.shell.tools.kafka.topics_describe import REPORTS, describe_topics
 from broker_core.texts import text
 from broker_core.topics import INTERNAL_TOPICS
@@ -284,10 +285,7 @@ def topic_filter(text: str) -> re.Pattern[str]:
     """Names or regular expressions, separated by commas (`IncludeList`). Raises JavaException for an invalid one."""
     pattern = text.strip().replace(",", "|").replace(" ", "")
     pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
-    try:
-        return re.compile(pattern)
-    except re.error:
-        raise JavaException("java.lang.RuntimeException", f"{pattern} is an invalid regex.") from None
+    return compiled_list(pattern, f"{pattern} is an invalid regex.")
 
 
 def _ensure_found(options: ParsedOptions, names: list[str]) -> None:

@@ -1,11 +1,13 @@
 """The verbs of `consumer` for members of groups."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.consumer.zookeeper_group import ASSIGNORS as ZOOKEEPER_ASSIGNORS
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.config_defs.patterns import RefusedPattern, bounded_pattern
 from broker_core.groups.assignors import ASSIGNORS, DEFAULT_ASSIGNORS
 from broker_core.partitions import TopicPartition
 from broker_core.shell.admin.group_admin import list_offsets
@@ -82,6 +84,8 @@ def settings_of(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettin
         raise UsageError(text("shell.from_and_reset"))
     start = "latest" if given.get("--from") == "latest" else "earliest"
     topic_names = tuple(given["--topic"].split(","))
+    if len(topic_names) > 1:
+        _check_patterns(topic_names)
     session_timeout_ms = numbers.get("--session-timeout-ms", 6_000)
     heartbeat_interval_ms = numbers.get("--heartbeat-interval-ms", 500)
     if heartbeat_interval_ms >= session_timeout_ms:
@@ -105,6 +109,17 @@ def settings_of(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettin
         isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
         client_rack=given.get("--rack", ""),
     )
+
+
+def _check_patterns(names: Sequence[str]) -> None:
+    """Several topics are subscribed to as regular expressions. Raises UsageError."""
+    for name in names:
+        try:
+            bounded_pattern(name)
+        except RefusedPattern as refused:
+            raise UsageError(refused.what) from None
+        except re.error:
+            raise UsageError(text("shell.pattern_invalid", pattern=name)) from None
 
 
 def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Running:
