@@ -1,6 +1,5 @@
 """Imports an exported run as a new run of the user."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -11,9 +10,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from broker_core.refusals import ClusterError, KafkaException, ShellError
-from lab.actions.execution import ExecutionLimit, TakesTooLong, in_thread
+from lab.actions.execution import ExecutionEnded, ExecutionLimit, imported
 from lab.actions.start_run import ensure_few_runs, new_slug
+from lab.archives.foreign import FOREIGN_DATA_ERRORS, problem_of
 from lab.archives.manifest import Manifest
 from lab.archives.unpack import unpack_run
 from lab.models import MAX_NAME_LENGTH, Bookmark, Branch, Run
@@ -26,32 +25,31 @@ from lab.runtime.host import RunConfig
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
 
-_INVALID_INPUTS = (
-    msgspec.MsgspecError, ClusterError, KafkaException, ShellError, ValueError, TypeError, LookupError, AttributeError,
-)  # fmt: skip
-"""What executing inputs raises that no lab has recorded."""
+MAX_EVENTS_BEYOND = 10_000
+"""Events that inputs may make after those that are recorded, which are kept in memory. A lab writes its events each
+second of simulated time, so an input that it recorded is followed by fewer.
+"""
+
+
+class _BeyondRecording(Exception):
+    """An input is too far from the end of its recording."""
 
 
 async def import_run(user: User, source: IO[bytes]) -> Branch:
     """Returns the run's first branch. Engines are made from the recorded inputs; nothing else of the file is executed.
 
-    Raises Refusal for a file that is not an export of a run, for inputs that take too long, and when there are too many
-    runs; nothing is left then.
+    Raises Refusal for a file that is not an export of a run, for inputs that take too long, when there are too many
+    runs, and during another import of the user's; nothing is left then.
     """
     await sync_to_async(require)(user, None, "act")
     await sync_to_async(ensure_few_runs)(user.pk)
     slug = new_slug()
-    try:
-        manifest = await in_thread(lambda limit: _rebuild(source, slug, limit))
-    except BaseException:
-        await asyncio.to_thread(remove_run_folder, slug)
-        raise
-    try:
-        # What is committed is not removed, also when the request is cancelled meanwhile.
-        return await asyncio.shield(sync_to_async(_enter)(user, slug, manifest))
-    except Exception:
-        await asyncio.to_thread(remove_run_folder, slug)
-        raise
+    return await imported(
+        user.pk,
+        lambda limit: _rebuild(source, slug, limit),
+        lambda manifest: _enter(user, slug, manifest),
+        lambda: remove_run_folder(slug),
+    )
 
 
 @contextmanager
@@ -77,22 +75,29 @@ def _execute(recording: Recording, name: str, limit: ExecutionLimit) -> None:
     def check(seq: int) -> None:
         nonlocal executed
         executed = seq
+        if seq > recording.last_seq + MAX_EVENTS_BEYOND:
+            raise _BeyondRecording
         limit.check()
 
     try:
         engine.wake(recording, Pacer(), "", check=check).close()
-    except TakesTooLong:
+    except ExecutionEnded:
         raise limit.refusal(name, executed, recording.last_seq) from None
+    except _BeyondRecording:
+        raise Refusal(
+            "refusal.import_beyond", field="file", branch=name, events=recording.last_seq, max=MAX_EVENTS_BEYOND
+        ) from None
     except Refusal:
         # A run of another version of the core is shown as recorded; waking it is refused with the reason.
         return
-    except _INVALID_INPUTS as error:
-        raise Refusal("refusal.archive_log", field="file", branch=name, problem=str(error)[:200]) from error
+    except FOREIGN_DATA_ERRORS as error:
+        raise Refusal("refusal.archive_log", field="file", branch=name, problem=problem_of(error)) from error
 
 
 def _rebuild(source: IO[bytes], slug: str, limit: ExecutionLimit) -> Manifest:
     """Unpacks the file; makes the brokers' disks of all branches, and the summary that lists show."""
-    manifest = unpack_run(source, settings.RUNS, slug).manifest
+    limit.check_cancelled()
+    manifest = unpack_run(source, settings.RUNS, slug, limit.check_cancelled).manifest
     for branch in manifest.branches:
         with rebuilt(branch_folder(slug, branch.name), branch.name, limit) as recording:
             write_summary(recording)

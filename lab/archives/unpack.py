@@ -5,14 +5,13 @@ and for a log that would have to be repaired, and events that this version does 
 """
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import msgspec
-
 from broker_core.eras import ERAS
-from broker_core.refusals import KafkaException
 from lab.archives.batches import ensure_records_fit
+from lab.archives.foreign import FOREIGN_DATA_ERRORS, problem_of
 from lab.archives.manifest import (
     FILE,
     KIND,
@@ -35,10 +34,6 @@ MAX_SEED = 2**32 - 1
 MAX_BROKERS = 7
 
 
-UNREADABLE_EVENTS = (msgspec.MsgspecError, KafkaException, ValueError, TypeError, LookupError, AttributeError, OSError)
-"""What reading and folding the events of a log raises when they were not written by a lab."""
-
-
 class Unpacked(NamedTuple):
     """A run whose recordings lie below `folder`, laid out as those of a lab."""
 
@@ -49,10 +44,11 @@ class Unpacked(NamedTuple):
 _RUN = Contents(KIND, VERSION, FILE, "refusal.archive_no_run")
 
 
-def unpack_run(source: IO[bytes], runs: Path, run: str) -> Unpacked:
+def unpack_run(source: IO[bytes], runs: Path, run: str, check: Callable[[], None] = lambda: None) -> Unpacked:
     """Unpacks a run below `runs/run` and opens its recordings once, which derives what is derived from events.
 
-    Raises Refusal; nothing is left below `runs/run` then.
+    `check`: called after each file and recording; it may raise to end this. Raises Refusal; nothing is left below
+    `runs/run` then.
     """
     folder = runs / run
     try:
@@ -61,8 +57,10 @@ def unpack_run(source: IO[bytes], runs: Path, run: str) -> Unpacked:
             _check(manifest, names)
             for name, declared in manifest.files.items():
                 unpack(archive, name, declared, _target(name, runs, run))
+                check()
             for branch in manifest.branches:
                 _check_recording(branch, branch_folder(run, branch.name, runs=runs))
+                check()
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -123,8 +121,8 @@ def checked_end(name: str, folder: BranchFolder) -> int:
     except Refusal:
         # It would name a folder of this machine.
         raise invalid("refusal.archive_log", branch=name, problem="header") from None
-    except UNREADABLE_EVENTS as error:
-        raise invalid("refusal.archive_log", branch=name, problem=str(error)[:200]) from None
+    except FOREIGN_DATA_ERRORS as error:
+        raise invalid("refusal.archive_log", branch=name, problem=problem_of(error)) from None
     if not all(path.exists() and path.stat().st_size == size for path, size in before.items()):
         raise invalid("refusal.archive_torn", branch=name, seq=last_seq, expected=last_seq)
     if read_seq != last_seq:

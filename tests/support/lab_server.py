@@ -140,6 +140,10 @@ class Visitor:
 
     def post_file(self, path: str, content: bytes, field: str = "file") -> Answer:
         """Sends a file as a form does."""
+        return self._send(self.file_request(path, content, field))
+
+    def file_request(self, path: str, content: bytes, field: str = "file") -> urllib.request.Request:
+        """The request that `post_file` sends."""
         boundary = "5b0bd1e7a0c24a3e"
         parts = [
             f'--{boundary}\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{self.csrf_token()}',
@@ -148,7 +152,7 @@ class Visitor:
         ]
         body = "\r\n".join(parts).encode() + content + f"\r\n--{boundary}--\r\n".encode()
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        return self._send(urllib.request.Request(self.server.address + path, body, headers))
+        return urllib.request.Request(self.server.address + path, body, headers)
 
     def post_json(self, path: str, content: Any) -> Answer:
         return self.send_json("POST", path, content)

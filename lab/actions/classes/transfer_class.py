@@ -2,18 +2,22 @@
 
 import asyncio
 import shutil
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
+from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from lab.actions.classes.live_class import class_folder
+from lab.actions.classes.keep_recordings import is_recording_deleted
+from lab.actions.classes.live_class import LiveClasses, class_folder, live_classes
 from lab.actions.classes.recordings import IMPORTED, sealed_of
 from lab.actions.classes.start_class import MAX_CLASSES, enter_instructor
-from lab.actions.execution import ExecutionLimit, in_thread
+from lab.actions.execution import ExecutionLimit, imported
 from lab.actions.import_run import rebuilt
 from lab.actions.start_run import new_slug
 from lab.archives.temporary import written
@@ -28,6 +32,12 @@ from lab.runtime.classes.shown_labs import LABS
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
+Settings: TypeAlias = Mapping[str, str | bool]
+
+_NONE: Settings = {}
+_importing: WeakKeyDictionary[LiveClasses, defaultdict[int, asyncio.Lock]] = WeakKeyDictionary()
+"""Of each user who opens recordings that come with the lab."""
+
 
 async def export_class(classroom: Class) -> IO[bytes]:
     """A temporary file with the sealed class, at its start. Raises Refusal."""
@@ -37,37 +47,53 @@ async def export_class(classroom: Class) -> IO[bytes]:
     return await written(lambda target: pack_class(class_folder(classroom.slug), manifest, target))
 
 
-async def import_class(user: User, source: IO[bytes]) -> Class:
+async def import_class(user: User, source: IO[bytes], settings: Settings = _NONE) -> Class:
     """Imports a class, with the user as its instructor. Raises Refusal like `import_for`, and if the user has too many
     classes.
     """
     await sync_to_async(require)(user, None, "staff")
     await sync_to_async(_ensure_few)(user)
-    return await import_for(user, source)
+    return await import_for(user, source, settings)
 
 
-async def import_for(user: User, source: IO[bytes]) -> Class:
-    """A class of the user's. The labs' inputs are executed, which makes the brokers' disks; nothing else of the
-    file is. Raises Refusal for a file that is not an export of a class, and for inputs that take too long; nothing is
-    left.
+async def import_for(user: User, source: IO[bytes], settings: Settings = _NONE) -> Class:
+    """A class of the user's, with these settings. The labs' inputs are executed, which makes the brokers' disks;
+    nothing else of the file is. Raises Refusal for a file that is not an export of a class, for inputs that take too
+    long, and during another import of the user's; nothing is left.
     """
     slug = new_slug()
     folder = class_folder(slug)
-    try:
-        manifest = await in_thread(lambda limit: _prepare(source, folder, limit))
-    except BaseException:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        raise
-    try:
-        # What is committed is not removed, also when the request is cancelled meanwhile.
-        return await asyncio.shield(sync_to_async(_enter)(user, slug, manifest))
-    except Exception:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        raise
+    return await imported(
+        user.pk,
+        lambda limit: _prepare(source, folder, limit),
+        lambda manifest: _enter(user, slug, manifest, settings),
+        lambda: shutil.rmtree(folder, ignore_errors=True),
+    )
+
+
+async def imported_once(
+    user: User,
+    path: Path,
+    name: str,
+    value: str | bool,
+    take: Callable[[User, IO[bytes], Settings], Awaitable[Class]] = import_for,
+) -> Class:
+    """The class of the user's that was imported from this file of the lab's, with `take`; imported on demand. `name`
+    and `value`: the setting by which it is found again. Raises Refusal like `take`.
+    """
+    # So that a second click during the import does not import it twice.
+    async with _importing.setdefault(live_classes(), defaultdict(asyncio.Lock))[user.pk]:
+        found = Class.objects.filter(owner=user, **{f"settings__{name}": value})
+        known = [one async for one in found if not is_recording_deleted(one)]
+        if known:
+            return known[0]
+        with path.open("rb") as file:
+            return await take(user, file, {name: value})
 
 
 def _prepare(source: IO[bytes], folder: Path, limit: ExecutionLimit) -> SealedManifest:
-    manifest = unpack_class(source, folder)
+    limit.check_cancelled()
+    manifest = unpack_class(source, folder, limit.check_cancelled)
     keep_sealed_log(folder)
     for lab in manifest.labs:
         run, _, branch = lab.address.partition("/")
@@ -85,7 +111,7 @@ def _ensure_few(user: User) -> None:
         raise Refusal("refusal.class_limit", 409, max=MAX_CLASSES)
 
 
-def _enter(user: User, slug: str, manifest: SealedManifest) -> Class:
+def _enter(user: User, slug: str, manifest: SealedManifest, settings: Settings) -> Class:
     with transaction.atomic():
         made = Class.objects.create(
             slug=slug,
@@ -96,7 +122,7 @@ def _enter(user: User, slug: str, manifest: SealedManifest) -> Class:
             link_key=draw_link_key(),
             state=Class.State.ENDED,
             ended_at=timezone.now(),
-            settings=IMPORTED,
+            settings={**settings, **IMPORTED},
         )
         enter_instructor(made, user)
         return made

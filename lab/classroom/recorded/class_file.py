@@ -12,14 +12,16 @@ No engine is exported: taking over executes the recorded inputs again.
 import re
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from lab.archives.batches import ensure_records_fit
+from lab.archives.foreign import FOREIGN_DATA_ERRORS, problem_of
 from lab.archives.manifest import MANIFEST, MAX_FILES
-from lab.archives.unpack import UNREADABLE_EVENTS, checked_end
+from lab.archives.unpack import checked_end
 from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack, write_zip
 from lab.classroom.audience import Viewer
 from lab.classroom.audio.pieces import SUFFIXES
@@ -89,8 +91,10 @@ def pack_class(folder: Path, manifest: SealedManifest, target: IO[bytes]) -> Sea
     return refreshed
 
 
-def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
-    """Unpacks a class into a new folder, and validates all of it. Raises Refusal; then nothing is left behind."""
+def unpack_class(source: IO[bytes], folder: Path, check: Callable[[], None] = lambda: None) -> SealedManifest:
+    """Unpacks a class into a new folder, and validates all of it. `check`: called after each file and lab; it may raise
+    to end this. Raises Refusal; then nothing is left behind.
+    """
     try:
         with opened_zip(source) as archive:
             manifest, names = read_manifest(archive, _CLASS, SealedManifest)
@@ -99,6 +103,7 @@ def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
             for name, declared in manifest.files.items():
                 below = folder / SEALED if _SEALED_FILE.match(name) else folder
                 unpack(archive, name, declared, below / name)
+                check()
             with archive.open(MANIFEST) as stream:
                 (folder / SEALED / MANIFEST).write_bytes(stream.read())
             _check_events(manifest, folder)
@@ -107,6 +112,7 @@ def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
             _check_sound(manifest, folder)
             for lab in manifest.labs:
                 _check_lab(lab.address, lab.last_seq, folder)
+                check()
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -156,8 +162,8 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
     except Refusal:
         # It would contain a path of this machine.
         raise invalid("refusal.archive_log", branch="class", problem="header") from None
-    except UNREADABLE_EVENTS as error:
-        raise invalid("refusal.archive_log", branch="class", problem=str(error)[:200]) from None
+    except FOREIGN_DATA_ERRORS as error:
+        raise invalid("refusal.archive_log", branch="class", problem=problem_of(error)) from None
     is_whole = all(path.exists() and path.stat().st_size == size for path, size in logs.items())
     if playback.last_seq != manifest.last_seq or not is_whole:
         raise invalid("refusal.archive_torn", branch="class", seq=playback.last_seq, expected=manifest.last_seq)

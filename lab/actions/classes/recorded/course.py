@@ -2,14 +2,11 @@
 
 import asyncio
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from lab.actions.classes.keep_recordings import is_recording_deleted
-from lab.actions.classes.live_class import LiveClasses, live_classes
-from lab.actions.classes.transfer_class import import_for
+from lab.actions.classes.transfer_class import imported_once
 from lab.archives.manifest import digest_of
 from lab.exercises.lesson import Exercise
 from lab.models import Class
@@ -17,7 +14,6 @@ from lab.texts.refusal import Refusal
 
 OWNER = "course"
 """The user who owns these classes. The account cannot be used to sign in."""
-_importing: WeakKeyDictionary[LiveClasses, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def recording_of(lesson: Exercise) -> Class:
@@ -27,19 +23,8 @@ async def recording_of(lesson: Exercise) -> Class:
     if not lesson.recording:
         raise Refusal("refusal.lesson_without_recording", 404, lesson=lesson.slug)
     path = Path(lesson.recording)
-    async with _importing.setdefault(live_classes(), asyncio.Lock()):
-        named = f"{lesson.slug}@{await asyncio.to_thread(_digest, path)}"
-        known = [one async for one in Class.objects.filter(settings__course=named) if not is_recording_deleted(one)]
-        return known[0] if known else await _imported(path, named)
-
-
-async def _imported(path: Path, named: str) -> Class:
-    owner = await sync_to_async(_owner)()
-    with path.open("rb") as file:
-        made = await import_for(owner, file)
-    made.settings = {**made.settings, "course": named}
-    await made.asave(update_fields=["settings"])
-    return made
+    named = f"{lesson.slug}@{await asyncio.to_thread(_digest, path)}"
+    return await imported_once(await sync_to_async(_owner)(), path, "course", named)
 
 
 def _owner() -> User:
