@@ -8,7 +8,7 @@ from broker_core.texts import Text, render
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
-from lab.exercises.questions import choice_texts, choices_of, order_of, transfer_order
+from lab.exercises.questions import SINCE_MISSING, choice_texts, choices_of, order_of, transfer_order
 from lab.exercises.setup import needs_new_run
 
 
@@ -83,12 +83,19 @@ def _step_frame(
         "checked": checked and {"at_us": checked.at_us, "seq": checked.seq, "detail": render(checked.detail, language)},
         "skipped": progress.skipped,
         "why_not": render(why_not, language) if is_active else "",
-        "wrong": wrong.text.in_language(language) if is_active and wrong is not None else "",
+        "wrong": _wrong(why_not, wrong, language) if is_active else "",
         "given": given and msgspec.to_builtins(given),
         "said": choice_texts(step, progress, language),
         "reasons": _reasons(step, progress, language),
         "freeze": _freeze_frame(step, progress, language),
     }
+
+
+def _wrong(why_not: Text, wrong: Wrong | None, language: str) -> str:
+    """What keeps the learner from completing the active step; empty while nothing does."""
+    if wrong is not None:
+        return wrong.text.in_language(language)
+    return render(why_not, language) if why_not.id == SINCE_MISSING else ""
 
 
 def _part_frame(exercise: Exercise, step: Step, language: str) -> dict[str, Any] | None:

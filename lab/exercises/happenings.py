@@ -29,6 +29,9 @@ from lab.exercises.places import Unresolved, check_node, check_partition, check_
 _TOPICS = "/brokers/topics/"
 
 NAMES_OF_KINDS: dict[str, Value] = {
+    "BatchAppended": text("happening.kind.batch_appended"),
+    "BrokerStarted": text("happening.kind.broker_started"),
+    "BrokerStopped": text("happening.kind.broker_stopped"),
     "ConsumerPositionReset": text("happening.kind.consumer_position_reset"),
     "ConsumerStateChanged": text("happening.kind.consumer_state_changed"),
     "ControllerResigned": text("happening.kind.controller_resigned"),
@@ -38,6 +41,7 @@ NAMES_OF_KINDS: dict[str, Value] = {
     "LogCleaned": text("happening.kind.log_cleaned"),
     "ProduceAcknowledged": text("happening.kind.produce_acknowledged"),
     "ProduceFailed": text("happening.kind.produce_failed"),
+    "ProduceStarted": text("happening.kind.produce_started"),
     "SessionClosed": text("happening.kind.session_closed"),
 }
 """How a goal that counts events of a kind names them in sentences."""

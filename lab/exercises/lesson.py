@@ -9,7 +9,7 @@ import msgspec
 
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.exercises.bilingual import Bilingual
-from lab.exercises.happenings import Happening, key_of
+from lab.exercises.happenings import Happening, Passed, key_of
 from lab.exercises.predicate import Goal
 from lab.exercises.quantities import Quantity, check_quantity, is_word
 from lab.learning.misconceptions import inventory
@@ -102,11 +102,16 @@ class Choice(Strict, frozen=True, kw_only=True):
             raise ValueError(f"choice {self.value!r}: {self.tag!r} is not a misconception of misconceptions.toml")
 
 
+SINCE_LIMITS = 10
+"""How often the limit of a prediction passes before its `since` counts as missing."""
+
+
 class Prediction(Strict, frozen=True, kw_only=True):
     """Asked while the goals of the step before hold: what is `asks` when `after` has happened `times` times?
 
-    `at_most_ms`: then the outcome is read at the latest, even if nothing has happened. `since`: time runs from the
-    first such event after the question was asked; without it, from locking in.
+    `at_most_ms`: then the outcome is read at the latest, even if nothing else has happened. `since`: time runs from the
+    first such event after the question was asked, and until then no outcome is read for lack of time; without it, time
+    runs from locking in.
     """
 
     asks: Quantity
@@ -119,6 +124,18 @@ class Prediction(Strict, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_quantity(self.asks)
         check_choices(self.choices)
+        if self.since is not None and self.limit_ms is None:
+            raise ValueError("a prediction with since needs at_most_ms, or after = { is = 'passed', ms = ... }")
+
+    @property
+    def limit_ms(self) -> int | None:
+        """The time after which the outcome is read, None for any time."""
+        return self.after.ms if isinstance(self.after, Passed) else self.at_most_ms
+
+    @property
+    def since_limit_ms(self) -> int | None:
+        """How long `since` may take to happen after locking in; None without it."""
+        return None if self.since is None or self.limit_ms is None else self.limit_ms * SINCE_LIMITS
 
 
 class Answer(Strict, frozen=True, kw_only=True):

@@ -11,10 +11,12 @@ from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
 from lab.exercises.progress import Checked, Meaning, Progress
 from lab.exercises.quantities import Quantity, quantity_text, shown, value_of
+from lab.exercises.tally import Tally
 from lab.learning.scoring import is_stop
 from lab.texts.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 40
+SINCE_MISSING = "goal.since_missing"
 _NUMBER = re.compile(r"(?:b|broker )?(-?\d+)", re.IGNORECASE)
 
 
@@ -123,8 +125,12 @@ def found_at(step: Step, moment: Moment, found: int | str, at_us: int, seq: int)
     return Checked(at_us, text("goal.outcome", offset=quantity_text(moment, asks), found=value).code, seq)
 
 
-def awaited(prediction: Prediction) -> Text:
+def awaited(prediction: Prediction, tally: Tally, at_us: int) -> Text:
     """What a locked-in prediction still waits for."""
+    limit_ms = prediction.since_limit_ms
+    is_late = tally.awaits_since and limit_ms is not None and at_us >= tally.locked_us + limit_ms * 1000
+    if is_late and limit_ms is not None and prediction.since is not None:
+        return text(SINCE_MISSING, s=limit_ms // 1000, what=prediction.since.says())
     return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
 
 

@@ -16,7 +16,7 @@ from broker_core.texts import text
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.exercises.frames import lesson_frame
-from lab.exercises.happenings import Happening, Measured, Passed
+from lab.exercises.happenings import Happening, Measured
 from lab.exercises.lesson import Exercise, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -228,7 +228,7 @@ class ExerciseSession:
         if step.prediction is None:
             return ask_all(step.goals, moment)
         if self._state.steps[step.id].given is not None:
-            return GoalState(False, awaited(step.prediction))
+            return GoalState(False, awaited(step.prediction, self._state.tally, moment.at_us))
         place = self.exercise.steps.index(step)
         before = self.exercise.steps[place - 1]
         # Events that have happened were counted for the previous step and remain counted.
@@ -330,10 +330,10 @@ class ExerciseSession:
         """Waits for the outcome from now on, or reads it if it is available."""
         assert step.prediction is not None
         self._state.steps[step.id].given = given
-        self._state.tally.locked_us = moment.at_us
+        self._state.tally.locked_in(moment.at_us, measures_since=step.prediction.since is not None)
         if given.choice:
             self._records.predicted(step, self._state)
-        self._why_not = awaited(step.prediction)
+        self._why_not = awaited(step.prediction, self._state.tally, moment.at_us)
         self._wait_for_outcome(moment)
         tally = self._state.tally
         if tally.happened(step.prediction.after, since_step=True) >= step.prediction.times:
@@ -416,9 +416,7 @@ class ExerciseSession:
         step = self._active()
         if step is None or step.prediction is None:
             return None
-        after, limit_ms = step.prediction.after, step.prediction.at_most_ms
-        ms = after.ms if isinstance(after, Passed) else limit_ms
-        tally = self._state.tally
+        ms, tally = step.prediction.limit_ms, self._state.tally
         from_us = tally.locked_us if step.prediction.since is None else tally.since_us
         if ms is None or from_us < 0:
             return None

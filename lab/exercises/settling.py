@@ -13,7 +13,7 @@ from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
 from broker_core.view.fold import Fold, empty_view
 from broker_core.view.tree import View
-from lab.exercises.happenings import Measured, Passed
+from lab.exercises.happenings import Measured
 from lab.exercises.lesson import Step
 from lab.exercises.moment import Moment
 from lab.exercises.pause_conditions import Stops, is_counted, stop_at, test_of
@@ -61,10 +61,13 @@ class Question(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The answer that came true, empty for none, and the event after which that was read."""
+    """The answer that came true, empty for none, and the event after which that was read. `why_not`: why there is none:
+    none (no answer came true), since (the event from which the prediction measures time did not happen).
+    """
 
     outcome: str
     seq: int
+    why_not: str = "none"
 
 
 class Reading:
@@ -79,9 +82,12 @@ class Reading:
         self._tally = Tally(seq=seq, began_us=at_us)
         self._tally.step_began(at_us)
         self._due: tuple[int, int] | None = None
+        #: The event from which the prediction measures time has not happened in its limit.
+        self._is_too_late = False
         prediction = question.step.prediction if question.step is not None else None
         self._since = prediction.since if prediction is not None else None
-        self._limit_us = _limit_us(question, at_us) if self._since is None else None
+        self._tally.awaits_since = self._since is not None
+        self._limit_us = _limit_us(question, at_us, awaits_since=self._tally.awaits_since)
         races = question.holds if question.holds and not question.when else ()
         self._stops: Sequence[Stops | None] = [stop_at(one, view) if one else None for one in races]
         self._when = stop_at(question.when, view) if question.when else None
@@ -107,12 +113,13 @@ class Reading:
             return
         if self._limit_us is not None and at_us > self._limit_us:
             # The value is read as it was before this event.
+            self._is_too_late = self._due is None and self._tally.awaits_since
             self._due = self._due or (self._limit_us, self.last_seq)
             self.end()
             return
         if self._since is not None and self._tally.since_us < 0 and self._since.happens(self._fold.view, event):
             self._tally.measure_from(at_us)
-            self._limit_us = _limit_us(self._question, at_us)
+            self._limit_us = _limit_us(self._question, at_us, awaits_since=False)
         happens = self._happens(envelope)
         self._tally.take(self._fold.view, envelope, ())
         self._fold.fold(envelope)
@@ -129,6 +136,9 @@ class Reading:
         if self._due is None or self.settled is not None:
             return
         at_us, _ = self._due
+        if self._is_too_late:
+            self.settled = Settled("", self.last_seq, "since")
+            return
         self.settled = Settled(self._read(self._moment(at_us)), self.last_seq)
 
     def _moment(self, at_us: int) -> Moment:
@@ -165,10 +175,9 @@ class Reading:
         return str(question.holds.index("")) if "" in question.holds else ""
 
 
-def _limit_us(question: Question, at_us: int) -> int | None:
+def _limit_us(question: Question, at_us: int, *, awaits_since: bool) -> int | None:
     prediction = question.step.prediction if question.step is not None else None
     if prediction is None:
         return at_us + question.within_s * 1_000_000 if question.within_s else None
-    after = prediction.after
-    limit_ms = after.ms if isinstance(after, Passed) else prediction.at_most_ms
+    limit_ms = prediction.since_limit_ms if awaits_since else prediction.limit_ms
     return None if limit_ms is None else at_us + limit_ms * 1_000

@@ -20,6 +20,7 @@ class Tally(msgspec.Struct):
         step_us: when the active step began.
         locked_us: when its prediction was locked in, -1 before.
         since_us: when that happened from which its prediction measures time, -1 before.
+        awaits_since: its prediction was locked in and measures time from what has not happened.
         counts: how often each happening that the lesson names has happened.
         before: the same when the active step began.
         requests: Produce requests of each producer.
@@ -35,6 +36,7 @@ class Tally(msgspec.Struct):
     step_us: int = 0
     locked_us: int = -1
     since_us: int = -1
+    awaits_since: bool = False
     counts: dict[str, int] = {}
     before: dict[str, int] = {}
     requests: dict[str, int] = {}
@@ -68,11 +70,18 @@ class Tally(msgspec.Struct):
     def step_began(self, at_us: int) -> None:
         """Another step is active."""
         self.step_us, self.locked_us, self.since_us, self.before = at_us, -1, -1, dict(self.counts)
+        self.awaits_since = False
 
     def measure_from(self, at_us: int) -> None:
         """What the prediction measures time from has happened; the first time counts."""
         if self.since_us < 0:
             self.since_us = at_us
+        self.awaits_since = False
+
+    def locked_in(self, at_us: int, *, measures_since: bool) -> None:
+        """The prediction was locked in. `measures_since`: it measures time from an event."""
+        self.locked_us = at_us
+        self.awaits_since = measures_since and self.since_us < 0
 
     def happened(self, happening: Happening, since_step: bool) -> int:
         """How often it has happened since the lesson, or since the active step, began."""

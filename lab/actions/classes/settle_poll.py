@@ -121,7 +121,7 @@ class PollWatch:
             self._is_told = True
             live.flush()
             settling = self._settling
-            fact = facts.SettlePoll(settling.poll, settling.lab, settled.outcome, settled.seq)
+            fact = facts.SettlePoll(settling.poll, settling.lab, settled.outcome, settled.seq, settled.why_not)
             self._room.tell(Given(ROOM, fact))
 
     def _stops(self, view: View, envelope: Envelope) -> bool:

@@ -88,12 +88,15 @@ class BeginSettling(Fact):
 
 
 class SettlePoll(Fact):
-    """A lab has settled a poll, after its event `seq`. `outcome`: the answer that came true, empty for none."""
+    """A lab has settled a poll, after its event `seq`. `outcome`: the answer that came true, empty for none. `why_not`:
+    why there is none.
+    """
 
     poll: int
     lab: str
     outcome: str
     seq: int
+    why_not: str = "none"
 
 
 class GiveUpSettling(Fact):

@@ -185,7 +185,7 @@ def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
         # Cancelled, or settled by staff, in the meantime.
         return []
     if not act.outcome:
-        return [poll.SettlingEnded(poll=act.poll, why="none")]
+        return [poll.SettlingEnded(poll=act.poll, why=act.why_not)]
     return [poll.Revealed(poll=act.poll, outcome=act.outcome, lab=act.lab, seq=act.seq, by="lab")]
 
 

@@ -88,7 +88,9 @@ class SettlingBegan(Event):
 
 @kind("poll", "all")
 class SettlingEnded(Event):
-    """The lab stops settling the poll. `why`: none (no answer came true), lab (it cannot continue), act."""
+    """The lab stops settling the poll. `why`: none (no answer came true), since (the event from which
+    the prediction measures time did not happen), lab (it cannot continue), act.
+    """
 
     poll: int
     why: str

@@ -128,8 +128,12 @@ def answer_of(moment: Moment, api: str, client: Client) -> str:
 
 @quantity
 def elapsed_ms(moment: Moment) -> int:
-    """Milliseconds since the event that a prediction measures from, since it was locked in, or since the step began."""
+    """Milliseconds since the event that a prediction measures from, 0 before that; since it was locked in, or since the
+    step began.
+    """
     tally = moment.tally
+    if tally.awaits_since:
+        return 0
     return (moment.at_us - next(us for us in (tally.since_us, tally.locked_us, tally.step_us) if us >= 0)) // 1000
 
 

@@ -98,6 +98,7 @@ def test_lab_settles_a_poll_and_staff_may_overrule_it() -> None:
 def test_settling_ends_without_an_answer_with_a_round_or_with_the_poll() -> None:
     ends: list[tuple[AnyAct | AnyFact, str]] = [
         (facts.SettlePoll(1, "lead/main", "", 9), "none"),
+        (facts.SettlePoll(1, "lead/main", "", 9, "since"), "since"),
         (facts.GiveUpSettling(1, "lead/main"), "lab"),
         (ops.EndSettling(1), "act"),
         (ops.OpenPoll(1), "act"),

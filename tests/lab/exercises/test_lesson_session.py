@@ -12,6 +12,7 @@ from broker_core.run import Run
 from lab.exercises.chain import MAX_LINES, chain_of
 from lab.exercises.loader import exercises
 from lab.exercises.moment import Moment
+from lab.exercises.quantities.clients import elapsed_ms
 from lab.exercises.session import ExerciseSession
 from lab.exercises.solution import Rehearsal, lesson_run, sections_of
 from lab.learning.events import (
@@ -115,6 +116,19 @@ def test_limit_of_a_prediction_counts_from_the_event_that_it_names() -> None:
     assert learner.step("predict")["state"] == "active"
     learner.do("producer send pa orders-0 safe:1", "play 4s")
     assert learner.step("predict")["given"]["outcome"] == "one"
+
+
+def test_prediction_says_that_the_event_from_which_time_runs_is_missing() -> None:
+    learner = Learner("predict", slug="013-too-large-for-whom")
+    learner.handle("predict", "predict", "18", 0.9)
+    learner.do("play 29s")
+    assert learner.step("predict")["wrong"] == ""
+    learner.do("play 2s")
+    assert "Produce request (p1)" in learner.step("predict")["wrong"]
+    assert elapsed_ms(learner.moment()._replace(tally=learner.session.tally)) == 0, "time does not run yet"
+    learner.do("producer open p1 --acks all --linger 100", "producer burst p1 small-0 20", "play 4s")
+    assert learner.step("predict")["given"]["outcome"] == "none"
+    assert learner.step("predict")["wrong"] == ""
 
 
 def test_event_that_came_before_locking_in_settles_the_prediction_at_once() -> None:

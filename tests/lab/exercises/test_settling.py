@@ -7,7 +7,7 @@ from broker_core.run import Run
 from lab.exercises.happenings import EventHappens, Passed
 from lab.exercises.lesson import Choice, Prediction
 from lab.exercises.loader import exercises
-from lab.exercises.settling import Question, Reading
+from lab.exercises.settling import Question, Reading, Settled
 from lab.runtime.headless.rehearsal import rehearsal_run
 
 LESSON = exercises()["001-high-watermark-two-fetches"]
@@ -70,6 +70,23 @@ def test_time_runs_from_the_event_that_a_prediction_names(run: Run) -> None:
     )
     assert outcome(run, Question(step=prediction), seconds=10) is None, "nothing has been sent"
     assert outcome(run, Question(step=prediction), "producer send p1 orders-0 a:1") == "1"
+
+
+def test_prediction_ends_without_an_answer_if_the_event_that_it_names_is_missing(run: Run) -> None:
+    reading = Reading(Question(step=exercises()["031-two-who-lead"].step("predict")), run.view, run.now_us, run.seq)
+    begun_us = run.now_us
+
+    def after(seconds: int) -> Settled | None:
+        run.advance(begun_us + seconds * 1_000_000)
+        for envelope, _, _ in run.take():
+            reading.take(envelope)
+        reading.end()
+        return reading.settled
+
+    assert after(29) is None
+    settled = after(40)
+    assert settled is not None
+    assert (settled.outcome, settled.why_not) == ("", "since")
 
 
 def test_prediction_of_a_lesson_comes_out_as_in_the_lesson(run: Run) -> None:

@@ -129,7 +129,7 @@ class HwPollPanel extends HwElement {
       t("board.poll.stop_settling")}</button>`;
     if (!of.by_lab || of.outcome) return "";
     return html`<button class="btn small pri" @click=${() => act({ op: "settle_poll", poll })}>${t("board.poll.settle")}</button>
-      ${of.why_not === "none" || of.why_not === "lab" ? html`<p class="tag warn">${t(`board.poll.why_not.${of.why_not}`)}</p>` : ""}`;
+      ${["none", "since", "lab"].includes(of.why_not ?? "") ? html`<p class="tag warn">${t(`board.poll.why_not.${of.why_not}`)}</p>` : ""}`;
   }
 
   /** @param {number} poll @param {Poll} of */
