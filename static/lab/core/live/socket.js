@@ -9,7 +9,10 @@ const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
 const CLOSE_TOO_MUCH = 4429;
 const TOO_MUCH_S = 30;
 
-/** A refusal by the server, or by the page in its place: what was wrong, what was expected, what to do. */
+/**
+ * A refusal by the server: what was wrong, what was expected, what to do; or by the page in its place, with a code: the
+ * catalogue's `refusal.CODE` is shown then.
+ */
 export class Refusal extends Error {
   /** @param {{ code?: string, what: string, expected?: string, todo?: string }} said */
   constructor({ code = "refused", what, expected = "", todo = "" }) {
@@ -93,7 +96,7 @@ export class Socket {
   request(frame, id = `u${++this.#ids}`) {
     return new Promise((resolve, reject) => {
       if (this.send({ ...frame, id })) this.#waiting.set(id, { resolve, reject });
-      else reject(new Refusal({ code: "lost", what: "There is no connection to the lab.", todo: "Wait until it is back." }));
+      else reject(new Refusal({ code: "lost", what: "There is no connection to the lab." }));
     });
   }
 

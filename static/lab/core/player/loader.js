@@ -43,7 +43,8 @@ export class Loader {
       if (what === "index") this.#player.note("index");
       return true;
     } catch (error) {
-      this.#player.refuse(new Refusal({ code: "history", what: /** @type {Error} */ (error).message, todo: "Try again." }));
+      const isRefused = error instanceof Refusal;
+      this.#player.refuse(isRefused ? error : new Refusal({ code: "history", what: /** @type {Error} */ (error).message }));
       return false;
     } finally {
       this.#isLoading = false;

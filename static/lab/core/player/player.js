@@ -86,8 +86,7 @@ export class Player {
       load: (what) => this.#loader.load(what),
       newest: () => this.live_seq,
       toNewest: () => this.goLive(),
-      missing: () => this.#refuse(new Refusal({ code: "no-instant", what: "The recording has no such instant.",
-        todo: "Pick one on the timeline." })),
+      missing: () => this.#refuse(new Refusal({ code: "no-instant", what: "The recording has no such instant." })),
     });
     this.#clock = new LiveClock(this.#now);
     this.#feed = new LiveFeed({ schema, boot, isReadOnly }, this.#recording, this.#clock, {
@@ -279,7 +278,7 @@ export class Player {
    */
   async do(line) {
     if (this.isPast)
-      throw new Refusal({ code: "past", what: "You are in the past.", todo: "Fork here, or go back to now." });
+      throw new Refusal({ code: "past", what: "You are in the past." });
     return this.#feed.ask({ k: "do", line });
   }
 
@@ -408,7 +407,7 @@ export class Player {
       this.wake();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.#refuse(new Refusal({ code: "damaged", what: error.message, todo: "Reload the page." }));
+      this.#refuse(new Refusal({ code: "damaged", what: error.message }));
     }
     return true;
   }

@@ -1,6 +1,7 @@
 // What is known of a branch's history: a window of live events, and segments of the recording fetched over HTTP.
 
 import { lastIndex } from "../last_index.js";
+import { Refusal } from "../live/socket.js";
 import { apply, own } from "../view/patch.js";
 
 /** @import { Patch, WireEvent } from "../events/events.d.ts" */
@@ -261,7 +262,8 @@ export class Recording {
    * Fetches the index or a segment. Asking twice at the same time is one request.
    * @param {"index" | number} what
    * @returns {Promise<void>}
-   * @throws {Error} with the server's sentence when it has no such thing
+   * @throws {Refusal} of the server when it has no such thing, in the reader's language
+   * @throws {Error} when nothing answers
    */
   load(what) {
     const key = String(what);
@@ -300,7 +302,8 @@ export class Recording {
   async #json(path) {
     const response = await this.#fetch(this.#api + path, { credentials: "same-origin" });
     const body = await response.json().catch(() => null);
-    if (!response.ok) throw new Error(body?.what ?? `${path}: HTTP status ${response.status}`);
+    if (!response.ok && body?.what) throw new Refusal(body);
+    if (!response.ok) throw new Error(`${path}: HTTP status ${response.status}`);
     return body;
   }
 }
