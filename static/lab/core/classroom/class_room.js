@@ -7,7 +7,7 @@ import { ClassClock } from "./class_time.js";
 
 /** @import { Act, ClassTree, Tile } from "./class.d.ts" */
 /** @import { Patch } from "../events/events.d.ts" */
-/** @import { Refusal } from "../live/socket.js" */
+/** @import { Refusal } from "../refusal.js" */
 /** @typedef {{ from_us: number, to_us: number, text: string }} Said a caption; instants in class time */
 
 const HERE_MS = 15_000;

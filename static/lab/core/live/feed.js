@@ -2,7 +2,8 @@
 
 import { extend } from "../recording/marks.js";
 import { Painted } from "./painted.js";
-import { Refusal, Socket } from "./socket.js";
+import { Refusal } from "../refusal.js";
+import { Socket } from "./socket.js";
 
 /** @import { Aspect } from "../view/changes.js" */
 /** @import { WireEvent } from "../events/events.d.ts" */

@@ -1,6 +1,6 @@
 // What the page asks of a branch by HTTP beside its history: a fork, a bookmark.
 
-import { Refusal } from "./socket.js";
+import { Refusal } from "../refusal.js";
 
 /**
  * @param {string} address of the branch's API, ending in "/"

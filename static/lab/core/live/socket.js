@@ -1,5 +1,7 @@
 // The connection to a live branch: hello, resume, requests with answers, and coming back after a loss.
 
+import { Refusal } from "../refusal.js";
+
 /** Seconds before the first and, at most, before a later attempt to connect again; each is drawn from zero to its limit. */
 const RETRY_FIRST_S = 0.5;
 const MAX_RETRY_S = 10;
@@ -8,21 +10,6 @@ const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
 /** The code of one that asked too much, and how long it has to wait, seconds. */
 const CLOSE_TOO_MUCH = 4429;
 const TOO_MUCH_S = 30;
-
-/**
- * A refusal by the server: what was wrong, what was expected, what to do; or by the page in its place, with a code: the
- * catalogue's `refusal.CODE` is shown then.
- */
-export class Refusal extends Error {
-  /** @param {{ code?: string, what: string, expected?: string, todo?: string }} said */
-  constructor({ code = "refused", what, expected = "", todo = "" }) {
-    super(what);
-    this.code = code;
-    this.what = what;
-    this.expected = expected;
-    this.todo = todo;
-  }
-}
 
 /**
  * `greeting`: more fields of the hello.

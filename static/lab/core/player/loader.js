@@ -1,6 +1,6 @@
 // Fetches parts of a recording: for the player, which needs them to go on, and for drawings, which can wait.
 
-import { Refusal } from "../live/socket.js";
+import { Refusal } from "../refusal.js";
 
 /** @import { Aspect } from "../view/changes.js" */
 /** @import { WireEvent } from "../events/events.d.ts" */

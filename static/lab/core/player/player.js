@@ -23,7 +23,7 @@ import { Picture } from "./picture.js";
 import { Playback } from "./playback.js";
 import { Recording } from "../recording/recording.js";
 import { Seek } from "./seek.js";
-import { Refusal } from "../live/socket.js";
+import { Refusal } from "../refusal.js";
 
 export { Refusal };
 

@@ -1,7 +1,7 @@
 // What is known of a branch's history: a window of live events, and segments of the recording fetched over HTTP.
 
 import { lastIndex } from "../last_index.js";
-import { Refusal } from "../live/socket.js";
+import { Refusal } from "../refusal.js";
 import { apply, own } from "../view/patch.js";
 
 /** @import { Patch, WireEvent } from "../events/events.d.ts" */

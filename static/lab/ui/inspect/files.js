@@ -13,7 +13,7 @@ import { labelled } from "../kit/words.js";
 import { effect, hovered, moment, partition, selection, shown, signal, split } from "../store/state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 /** @import { View } from "../../core/view/view.d.ts" */
 /** @import { Decoded, DecodedBatch, DecodedLog, DecodedRecord, FilePlace, ReplicaFile } from "../store/files.js" */
 

@@ -10,7 +10,7 @@ import { moment } from "../store/state.js";
 
 /** @import { PropertyValues } from "lit" */
 /** @import { Exchanged, Field } from "../../core/bytes/message_bytes.js" */
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 
 /** @typedef {Exchanged & { bytes: number[] }} Found */
 

@@ -11,7 +11,7 @@ import { moment, selection, signal, split } from "../store/state.js";
 import { tailOf } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 /** @import { Replica, View } from "../../core/view/view.d.ts" */
 /** @import { DecodedBatch, DecodedRecord } from "../store/files.js" */
 

@@ -3,7 +3,7 @@ import { request } from "../store/api.js";
 import { html } from "../kit/element.js";
 import { has, t } from "../kit/i18n.js";
 
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 
 /**
  * @typedef {{ state: "queued" | "running" | "done" | "failed" | "cancelled", progress: number, stage: string,

@@ -8,7 +8,7 @@ import { view } from "../store/view.js";
 import { close } from "./common_dialogs.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 
 /** @typedef {{ part: "all" | "window" | "span", from: string, to: string }} Choice instants in seconds, as typed */
 

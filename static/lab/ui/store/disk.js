@@ -5,7 +5,7 @@ import { effect, moment, partition, shown, signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Part } from "../../core/bytes/disk.js" */
-/** @import { Refusal } from "../../core/live/socket.js" */
+/** @import { Refusal } from "../../core/refusal.js" */
 /** @import { View } from "../../core/view/view.d.ts" */
 
 /**

@@ -10,7 +10,7 @@ import { effect, masked, moment, signal } from "../../store/state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Frame, Lookup, Scanned, Search } from "../../../core/bytes/disk.js" */
-/** @import { Refusal } from "../../../core/live/socket.js" */
+/** @import { Refusal } from "../../../core/refusal.js" */
 /** @import { FullPlace } from "../../store/disk.js" */
 
 /**

@@ -8,7 +8,7 @@ import { t } from "../../kit/i18n.js";
 import { signal } from "../../store/state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../../core/live/socket.js" */
+/** @import { Refusal } from "../../../core/refusal.js" */
 
 /**
  * @typedef {"read" | "sendfile"} Way
