@@ -283,8 +283,7 @@ def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[s
 
 def topic_filter(text: str) -> re.Pattern[str]:
     """Names or regular expressions, separated by commas (`IncludeList`). Raises JavaException for an invalid one."""
-    pattern = text.strip().replace(",", "|").replace(" ", "")
-    pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
+    pattern = text.strip().replace(",", "|").replace(" ", "").strip("\"'")
     return compiled_list(pattern, f"{pattern} is an invalid regex.")
 
 
