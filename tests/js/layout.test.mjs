@@ -44,6 +44,15 @@ test("ZooKeeper keeps a distance from the brokers beside it", () => {
   }
 });
 
+test("ZooKeeper has the width of its label where the brokers leave no room", () => {
+  for (const width of [350, 600, MIN_W, 1100])
+    for (let brokers = 1; brokers <= 7; brokers++)
+      for (const height of [150, topologyHeight(brokers, width)]) {
+        const zk = layoutTopology(cluster(brokers), width, height).nodes.get("zk");
+        assert.ok(zk.w >= 84 && zk.x >= 0 && zk.x + zk.w <= width, `${brokers} brokers, ${width} x ${height}: ${JSON.stringify(zk)}`);
+      }
+});
+
 test("every pair of communicating nodes has one link", () => {
   const { links } = layoutTopology(cluster(3, 1, 1), 784, 208);
   const count = (kind) => links.filter((link) => link.kind === kind).length;

@@ -21,6 +21,8 @@ const CLIENT_W = 122;
 const ZK_W = 138;
 const ZK_H = 22;
 const ZK_AIR = 8;
+/** As wide as the shell: its label must fit, even where the brokers leave no room for it. */
+const ZK_MIN_W = 84;
 /** The legend covers the upper corners. */
 const TOP = 8;
 const NARROW_GAP = 6;
@@ -73,13 +75,13 @@ export function layoutTopology(view, width, height) {
 }
 
 /**
- * The width between the brokers at the height of ZooKeeper, with some air on both sides.
+ * The width between the brokers at the height of ZooKeeper, with some air on both sides; at least `ZK_MIN_W`.
  * @param {string[]} brokers @param {number} y @param {number} width @param {Map<string, Box>} nodes
  */
 function roomBetween(brokers, y, width, nodes) {
   const beside = brokers.map((id) => /** @type {Box} */ (nodes.get(id))).filter((box) => box.y + box.h > y);
   const sides = beside.map((box) => (box.x + box.w / 2 < width / 2 ? width / 2 - box.x - box.w : box.x - width / 2));
-  return 2 * (Math.min(width / 2, ...sides) - ZK_AIR);
+  return Math.max(ZK_MIN_W, 2 * (Math.min(width / 2, ...sides) - ZK_AIR));
 }
 
 /**
