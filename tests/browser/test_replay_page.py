@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from lab.actions.classes.live_class import class_folder
 from lab.classroom.audio import store
@@ -129,6 +129,39 @@ def test_a_picture_that_cannot_be_loaded_is_explained_and_loaded_again(page: Pag
     message.get_by_role("button", name="Try again").click()
     expect(page.locator(".hw-node.broker.up").first).to_be_visible()
     expect(message).to_have_count(0)
+
+
+def test_failed_read_ahead_leaves_the_picture_without_a_message(page: Page, recorded: Classroom) -> None:
+    def grown(route: Route) -> None:
+        index = route.fetch().json()
+        newest = index["segments"][-1]
+        later = {key: value + 1 for key, value in newest.items() if key in ("n", "last_seq", "last_at_us")}
+        later |= {"first_seq": later["last_seq"], "first_at_us": later["last_at_us"]}
+        index["segments"].append(later)
+        route.fulfill(json=index | {key: later[key] for key in ("last_seq", "last_at_us")})
+
+    be(page, recorded.visitors["p1"])
+    page.set_viewport_size(WIDE)
+    ahead: list[str] = []
+    page.route("**/labs/*/index.json", grown)
+    page.on("requestfailed", lambda request: ahead.append(request.url))
+    # No segment but the first is there.
+    page.route(re.compile(r"/labs/\d+/segments/[1-9]\d*\.json"), lambda route: route.abort())
+    page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/")
+    expect(page.locator(".hw-node.broker.up").first).to_be_visible()
+    page.get_by_role("button", name="A topic").first.click()
+    while not ahead:
+        page.wait_for_event("requestfailed")
+    page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    expect(page.locator("hw-replay-empty .message")).to_have_count(0)
+
+
+def test_answer_that_is_not_the_labs_is_a_sentence(replay: Page) -> None:
+    replay.route("**/recording/notes", lambda route: route.fulfill(status=200, body="<p>Maintenance</p>"))
+    replay.keyboard.press("n")
+    replay.get_by_label("Note at").fill("The epoch")
+    replay.get_by_role("button", name="Save", exact=True).click()
+    expect(replay.get_by_text("The lab returned status 200.")).to_be_visible()
 
 
 def test_saving_says_why_it_fails(page: Page, recorded: Classroom) -> None:

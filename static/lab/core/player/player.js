@@ -130,6 +130,8 @@ export class Player {
   get pauseWhen() { return this.#clock.reported.pause_when ?? ""; }
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
+  /** Whether an instant is sought whose data has not arrived. */
+  get isSeeking() { return this.#seek.goal !== null; }
   /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
   get goal_us() { return this.#seek.place?.at_us ?? this.#seek.goal?.at_us ?? this.at_us; }
   /** When the next thing in the live core is due, or null. */

@@ -22,28 +22,36 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The number of the lab whose picture is shown; null if no lab was shown. @type {Signal<number | null>} */
 export const lab = signal(null);
+const NOTHING = { seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 };
 /**
  * What the picture shows: its event, the number of events, unexplained alarms up to it, and lost acknowledged records.
  */
-export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 });
+export const shownEvent = signal(NOTHING);
 
 /** Why the picture of a lab cannot be loaded, as sentences; empty when it was loaded. */
 const unloaded = signal("");
 /** What a picture consists of. */
 const PARTS_OF_LAB = /\/(?:index|segments\/\d+)\.json$/;
 
-/** @type {typeof fetch} */
-async function fetchOfLab(address, request) {
+/**
+ * Fetches for a player. Only where the picture shown misses what was not fetched is a failure reported: read-ahead is fetched again
+ * when it is needed.
+ * @param {() => Player} of @param {RequestInfo | URL} address @param {RequestInit} [request]
+ */
+async function fetchOfLab(of, address, request) {
   if (!PARTS_OF_LAB.test(String(address))) return source.fetch(address, request);
   try {
     const answer = await replay.reached(() => source.fetch(address, request));
-    unloaded.value = "";
+    if (of() === player) unloaded.value = "";
     return answer;
   } catch (error) {
-    unloaded.value = replay.sentences(/** @type {import("./store.js").Refused} */ (error));
+    if (of() === player && isMissing(of())) unloaded.value = replay.sentences(/** @type {import("./store.js").Refused} */ (error));
     throw error;
   }
 }
+
+/** Whether the picture is not there, or is still that of another instant. @param {Player} of */
+const isMissing = (of) => !of.view || of.isSeeking;
 
 /** Loads what is missing of the picture. */
 function loadAgain() {
@@ -71,7 +79,8 @@ function playerOf({ lab: n, seq, at_us, runs }) {
   const address = replay.manifest.peek()?.labs[n]?.address ?? "/";
   const [run, branch] = address.split("/");
   const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
-    isReadOnly: true, fetch: fetchOfLab, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
+    isReadOnly: true, fetch: (address, request) => fetchOfLab(() => made, address, request), at: runs || !seq ? at_us : null,
+    seq: runs ? null : seq, calm: () => still.matches });
   made.subscribe(({ what }) => {
     if (player !== made) return;
     // Repeats a seek that was made before the lab was loaded.
@@ -109,6 +118,8 @@ function change(place) {
   drawn?.destroy();
   drawn = null;
   player = place && playerOf(place);
+  unloaded.value = "";
+  shownEvent.value = NOTHING;
   lab.value = place && place.lab;
   if (!player) return;
   drawn = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player, { t, texts, time: {
@@ -132,6 +143,7 @@ export function seekLab(lab_us) {
 function seekSeq(seq) {
   replay.play(false);
   replay.stepped.value = true;
+  unloaded.value = "";
   player?.seekSeq(seq);
 }
 
@@ -140,6 +152,7 @@ export function step(by) {
   if (!player) return;
   replay.play(false);
   replay.stepped.value = true;
+  unloaded.value = "";
   if (by === "rpc") void player.stepRpc();
   else void player.stepEvent(by);
 }
@@ -149,7 +162,10 @@ export const place = () => (lab.peek() === null || !player ? null : { lab: lab.p
 
 replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
   if ((found?.lab ?? null) !== lab.peek()) change(found);
-  if (player && found && !replay.stepped.peek()) move(player, found);
+  if (player && found && !replay.stepped.peek()) {
+    move(player, found);
+    if (!isMissing(player)) unloaded.value = "";
+  }
   const pointer = replay.classPlayer.pointer(at_us);
   const anchor = pointer && anchorOf(pointer.anchor);
   const lead = tree.peek().lead;

@@ -250,7 +250,11 @@ export const sendFile = (path, file) => answered(path, { method: "PUT", body: fi
  */
 async function answered(path, request) {
   const answer = await reached(() => fetch(base + path, { ...request, headers: { ...request.headers, "x-csrftoken": csrf } }));
-  return answer.status === 204 ? {} : answer.json();
+  if (answer.status === 204) return {};
+  // A proxy may answer in the lab's place with a page of its own.
+  return answer.json().catch(() => {
+    throw ofStatus(answer.status);
+  });
 }
 
 /** @param {Refused} error */
@@ -258,6 +262,9 @@ export const sentences = ({ what, expected, todo, message }) => [what || message
 
 /** @param {{ what: string, expected?: string, todo?: string }} said */
 const refusal = (said) => Object.assign(new Error(said.what), said);
+
+/** The refusal of an answer that is not the lab's. @param {number} status */
+const ofStatus = (status) => refusal({ what: t("error.status", { status }), todo: t("replay.status_todo") });
 
 /**
  * A successful answer; throws the refusal otherwise, also of a lab that does not respond. @param {() => Promise<Response>} ask
@@ -268,7 +275,7 @@ export async function reached(ask) {
   });
   if (answer.ok) return answer;
   const said = await answer.json().catch(() => null);
-  throw refusal(said ?? { what: t("error.status", { status: answer.status }), todo: t("replay.status_todo") });
+  throw said ? refusal(said) : ofStatus(answer.status);
 }
 
 /** An instant of a class as in addresses, `31:42.500`. @param {number} us */
