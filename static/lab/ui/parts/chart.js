@@ -36,6 +36,8 @@ export class HwChart extends HwElement {
   #listens = false;
   /** By how much the legend is higher than `LEGEND_PX`: it has more lines in a narrow window. */
   #higher = 0;
+  /** Whether more than the playhead is to be drawn again: the height or the colours. They are no properties. */
+  #isStale = false;
 
   constructor() {
     super();
@@ -61,7 +63,7 @@ export class HwChart extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    onNewColours(() => this.requestUpdate());
+    onNewColours(() => this.#drawAgain());
   }
 
   /** @param {Map<string, unknown>} changed */
@@ -72,10 +74,11 @@ export class HwChart extends HwElement {
     // When the window is resized, Plotly takes the height of its container.
     plot.style.height = `${height}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
-    if (this.#listens && changed.size === 1 && changed.has("playhead")) {
+    if (this.#listens && !this.#isStale && changed.size === 1 && changed.has("playhead")) {
       Plotly.relayout(plot, { shapes: inked(this.#shapes()) });
       return;
     }
+    this.#isStale = false;
     Plotly.react(plot, inked(data), themed({ ...layout, height }, this.#shapes()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
@@ -92,6 +95,12 @@ export class HwChart extends HwElement {
     const higher = Math.max(0, Math.ceil(legend - LEGEND_PX));
     if (higher === this.#higher) return;
     this.#higher = higher;
+    this.#drawAgain();
+  }
+
+  /** Draws the whole figure with the next update, also if the playhead moves before it. */
+  #drawAgain() {
+    this.#isStale = true;
     this.requestUpdate();
   }
 
