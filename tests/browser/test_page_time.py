@@ -40,6 +40,26 @@ def test_step_back_forward_home_and_live(with_topic: Page) -> None:
     expect(page.locator(".number")).not_to_have_text(here)
 
 
+def test_transport_of_the_past_fits_its_window(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    address = page.url.partition("?")[0]
+    # English last: the choice is remembered.
+    for language in ("zh-CN", "en"):
+        page.goto(f"{address}?language={language}#seq=1")
+        for width in (1280, 1279, 1024):
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(page.locator(".tp .now")).to_be_visible()
+            page.wait_for_function(_TRANSPORT_FITS, arg=width, timeout=20_000)
+
+
+_TRANSPORT_FITS = """(width) => {
+  const transport = document.querySelector(".tp");
+  return innerWidth === width && document.documentElement.scrollWidth <= width
+    && transport.scrollWidth <= transport.clientWidth;
+}"""
+
+
 def test_address_with_an_instant_opens_there(with_topic: Page) -> None:
     page = with_topic
     pause(page)
