@@ -8,9 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from lab.models import Run
 from tests.support.axe import violations
+from tests.support.classroom.class_browser import join, newcomer, open_class_panel
 from tests.support.classroom.door import clean_door, open_classes
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
-from tests.support.lab_server import PATIENCE_S, LabServer
+from tests.support.lab_server import LabServer
 
 
 @pytest.fixture
@@ -23,30 +24,6 @@ def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch:
         form.get_by_role("button", name="Start class").click()
         expect(page.locator(".big-code")).to_be_visible()
         yield page
-
-
-def newcomer(browser: Browser) -> Page:
-    context = browser.new_context(viewport=WIDE)
-    context.set_default_timeout(PATIENCE_S * 1000)
-    return context.new_page()
-
-
-def join(page: Page, link: str, name: str) -> None:
-    """Joins by the link, and opens the participant's lab."""
-    page.goto(link)
-    page.get_by_role("textbox", name="Name").fill(name)
-    page.get_by_role("button", name="Join").click()
-    page.get_by_role("link", name="Open my lab").click()
-    open_class_panel(page)
-
-
-def open_class_panel(page: Page) -> None:
-    """It is open already while a poll is."""
-    expect(page.locator(".hw-node.broker.up")).to_have_count(3)
-    tab = page.get_by_role("tab", name="Class")
-    if not tab.is_visible():
-        page.keyboard.press("a")
-    tab.click()
 
 
 def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) -> None:

@@ -1,31 +1,30 @@
 // The class at the side of the learner's lab: notes of staff, the poll, hand and questions.
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
+import { keepVote, keptVote } from "../kit/kept_votes.js";
 import { lookedAt } from "./looked_at.js";
 import "./refusal.js";
 import { outcomeOf } from "./poll_outcome.js";
 import { splitOf } from "./poll_split.js";
-import { act, answerText, classSlug, clockText, currentPoll, now_us, tree } from "./store.js";
+import { act, answerText, classSlug, clockText, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 
-/** @typedef {{ answer: string, sure: number, round: number }} Vote */
-
 /** @param {number} poll */
-const voteKey = (poll) => `highwater.vote.${classSlug.value}.${poll}`;
+const ballotOf = (poll) => ({ slug: classSlug.value, p: joined()?.you?.p ?? "", poll });
 
-/** Keeps an anonymous answer, which the class cannot tell the page again. @param {number} poll @param {Vote | null} vote */
-function keepVote(poll, vote) {
-  if (vote) sessionStorage.setItem(voteKey(poll), JSON.stringify(vote));
-  else sessionStorage.removeItem(voteKey(poll));
+/** The answer of this tab to the round of an anonymous poll. @param {number} number @param {Poll} poll */
+function answerOf(number, poll) {
+  const kept = keptVote(ballotOf(number));
+  return kept?.round === poll.round ? kept : null;
 }
 
-/** The answer of this tab to a round of an anonymous poll. @param {number} poll @param {number} round @returns {Vote | null} */
-function keptVote(poll, round) {
-  /** @type {Vote | null} */
-  const kept = JSON.parse(sessionStorage.getItem(voteKey(poll)) ?? "null");
-  return kept?.round === round ? kept : null;
-}
+/** How sure the participant is of the answer, in percent. @param {number} sure */
+const sureField = (sure) => html`<label class="field">${t("board.mine.how_sure")}<input type="range" name="sure" min="0" max="100" step="5"
+  .value=${String(sure)} aria-valuetext=${`${sure} %`} @input=${(/** @type {Event} */ event) => {
+    const range = /** @type {HTMLInputElement} */ (event.target);
+    range.setAttribute("aria-valuetext", `${range.value} %`);
+  }} /></label>`;
 
 class HwClassPanel extends HwElement {
   /** @param {SubmitEvent} event */
@@ -45,9 +44,12 @@ class HwClassPanel extends HwElement {
     const answer = String(data.get("answer") ?? "").trim();
     if (!answer) return;
     const sure = poll.asks_sure ? Number(data.get("sure")) : -1;
-    if (poll.anonymous) keepVote(number, { answer, sure, round: poll.round });
+    const ballot = ballotOf(number);
+    const before = keptVote(ballot);
+    if (poll.anonymous) keepVote(ballot, { answer, sure, round: poll.round });
     this.requestUpdate();
-    if (!await act({ op: "vote", poll: number, answer, sure })) keepVote(number, null);
+    // The class still has the answer before a refused one.
+    if (!await act({ op: "vote", poll: number, answer, sure })) keepVote(ballot, before);
     this.requestUpdate();
   }
 
@@ -113,7 +115,7 @@ class HwClassPanel extends HwElement {
     const current = currentPoll();
     if (!current) return "";
     const [number, poll] = current;
-    const given = mine.votes[number] ?? keptVote(number, poll.round);
+    const given = mine.votes[number] ?? answerOf(number, poll);
     const isOpen = poll.phase === "open";
     return html`<section class="card" aria-labelledby="class-poll"><h2 class="block-title" id="class-poll">${t("board.poll.title")}
         ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h2>
@@ -125,11 +127,7 @@ class HwClassPanel extends HwElement {
         : html`<label class="field">${t("board.mine.answer")}<input name="answer" type="text" inputmode=${poll.form === "number" ? "numeric"
           : "text"}
             maxlength="120" required .value=${given?.answer ?? ""} /></label>`}
-        ${poll.asks_sure ? html`<label class="field">${t("board.mine.how_sure")}<input type="range" name="sure" min="0" max="100" step="5"
-          value=${given?.sure ?? 50} aria-valuetext="50 %" @input=${(/** @type {Event} */ event) => {
-            const range = /** @type {HTMLInputElement} */ (event.target);
-            range.setAttribute("aria-valuetext", `${range.value} %`);
-          }} /></label>` : ""}
+        ${poll.asks_sure ? sureField(given?.sure ?? 50) : ""}
         <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button>
         ${given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
         ${given && poll.anonymous ? html`<p class="dim">${t("board.mine.counted_later")}</p>` : ""}</form>`

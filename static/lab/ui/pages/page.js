@@ -1,4 +1,5 @@
-// On every page: the switches for theme and language, which keep the instant shown.
+// On every page: the switches for theme and language, which keep the instant shown; what a tab forgets at sign-out.
+import { forgetVotes } from "../kit/kept_votes.js";
 import { fetchAhead } from "../kit/ahead.js";
 import { closest } from "../kit/events.js";
 
@@ -20,6 +21,12 @@ addEventListener("click", (event) => {
   keep("theme", theme);
   document.documentElement.dataset.theme = theme;
   dispatchEvent(new CustomEvent("themechange"));
+});
+
+// A person who leaves a class or signs out leaves no answers for the next person at this tab.
+addEventListener("submit", (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (/\/(leave|erase|sign-out)$/.test(form.getAttribute("action") ?? "")) forgetVotes();
 });
 
 // Menus made of <details> close when something else is clicked, or by Escape.

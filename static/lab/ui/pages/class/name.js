@@ -1,4 +1,6 @@
 // The page that asks for a name: a button suggests another one.
+import { forgetVotes } from "../../kit/kept_votes.js";
+
 const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-offer]"));
 const field = /** @type {HTMLInputElement | null} */ (document.getElementById("name"));
 
@@ -10,4 +12,5 @@ if (button && field) {
   });
 }
 
-export {}; // a module of its own
+// A new participant may be another person at the same tab.
+forgetVotes();
