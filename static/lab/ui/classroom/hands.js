@@ -10,13 +10,30 @@ import { act, learners, minutes, opened, shownName, tree } from "./store.js";
 const addressOf = ({ lab, at_us }) => `/r/${lab}?t=${(at_us / 1e6).toFixed(6)}`;
 
 /**
- * A link to an instant of a learner's lab. Staff may open it while they look at the lab, which the learner sees.
+ * Opens an instant of a learner's lab where the click asks for it: here, or in another tab.
+ * @param {string} p the learner @param {Instant} at @param {MouseEvent} event
+ */
+async function open(p, at, event) {
+  if (event.button > 1) return;
+  event.preventDefault();
+  const wantsTab = event.ctrlKey || event.metaKey || event.shiftKey || event.button === 1;
+  // Browsers let a page open a tab only at the click, which is before the class has answered.
+  const tab = wantsTab ? window.open("about:blank") : null;
+  if (await act({ op: "look", p })) (tab ?? window).location.assign(addressOf(at));
+  else tab?.close();
+}
+
+/**
+ * A link to an instant of a learner's lab. Staff may open it while they look at the lab, which the learner sees. A lab that
+ * the learner has left cannot be looked at: its instant is text.
  * @param {string} p the learner @param {Instant} at @param {string} text
  */
-export const instantLink = (p, at, text) => html`<a class="at" href=${addressOf(at)} @click=${async (/** @type {MouseEvent} */ event) => {
-  event.preventDefault();
-  if (await act({ op: "look", p })) location.assign(addressOf(at));
-}}>${text}</a>`;
+export function instantLink(p, at, text) {
+  if (tree.value.people?.[p]?.lab?.split("/")[0] !== at.lab.split("/")[0])
+    return html`<span class="dim">${t("board.in_earlier_lab", { at: instant(at.at_us, 3) })}</span>`;
+  const opens = (/** @type {MouseEvent} */ event) => open(p, at, event);
+  return html`<a class="at" href=${addressOf(at)} @click=${opens} @auxclick=${opens}>${text}</a>`;
+}
 
 class HwHands extends HwElement {
   /** @param {string} p @param {Instant | null | undefined} at */

@@ -15,4 +15,19 @@ class HwBoardTab extends HwElement {
 }
 customElements.define("hw-board-tab", HwBoardTab);
 
+/** Puts the class's controls, the poll and the hands before the wall where they are shown there: Tab follows the order of the document. */
+function arrange() {
+  const [wall, side, dock, bar] = [".board-wall", ".board-side", ".board-dock", "hw-class-bar"].map((part) => document.querySelector(part));
+  if (!wall || !side || !dock || !bar) return;
+  if (isNarrow.matches) wall.before(bar, side);
+  else {
+    wall.after(side);
+    dock.prepend(bar);
+  }
+}
+
+const isNarrow = matchMedia("(max-width: 820px)");
+isNarrow.addEventListener("change", arrange);
+if (isNarrow.matches) arrange();
+
 connect(byId("class").dataset.slug ?? "", "board");

@@ -1,0 +1,81 @@
+"""What staff see of a learner's lab, and the pages of a class in the hand: looks, instants, and phones."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.classroom.class_browser import join, newcomer
+from tests.support.classroom.door import clean_door, open_classes
+from tests.support.lab_page import PHONE, WIDE, nothing_sticks_out
+from tests.support.lab_server import LabServer
+
+NAME = "Adaeze Okafor-Montgomery"
+
+
+@pytest.fixture
+def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """The instructor, on the door page of a new class."""
+    with clean_door(lab_server, monkeypatch):
+        open_classes(page, lab_server)
+        form = page.locator("#new-class")
+        form.get_by_label("Name").fill("Storage systems")
+        form.get_by_role("button", name="Start class").click()
+        expect(page.locator(".big-code")).to_be_visible()
+        yield page
+
+
+@pytest.fixture
+def ada(staff: Page, browser: Browser) -> Iterator[Page]:
+    """A learner with a question, in their lab, while the instructor is on the board."""
+    page = newcomer(browser)
+    join(page, staff.locator(".address a").get_attribute("href") or "", NAME)
+    page.get_by_label("Ask a question").fill("Why?")
+    page.get_by_role("button", name="Send").click()
+    staff.get_by_role("link", name="Open the board").click()
+    expect(staff.locator(".ask-list a.at")).to_be_visible()
+    yield page
+    page.context.close()
+
+
+@pytest.mark.parametrize("button", ["left", "middle"])
+def test_an_instant_opens_in_another_tab(staff: Page, ada: Page, button: str) -> None:
+    board = staff.url
+    with staff.context.expect_page() as opened:
+        if button == "middle":
+            staff.locator(".ask-list a.at").click(button="middle")
+        else:
+            staff.locator(".ask-list a.at").click(modifiers=["ControlOrMeta"])
+    expect(opened.value).to_have_url(re.compile(r"/r/\w+/main\?t=\d"))
+    expect(opened.value.locator("hw-looking")).to_contain_text(NAME)
+    assert staff.url == board
+    opened.value.close()
+
+
+def test_an_instant_of_a_lab_that_was_left_is_text(staff: Page, ada: Page) -> None:
+    staff.evaluate(
+        """async () => {
+          const { src } = document.querySelector("script[src$='/ui/pages/classroom/board.js']");
+          const { tree } = await import(src.replace("/pages/classroom/board.js", "/classroom/store.js"));
+          const people = Object.entries(tree.value.people)
+            .map(([p, person]) => [p, { ...person, lab: "another/main" }]);
+          tree.value = { ...tree.value, people: Object.fromEntries(people) };
+        }"""
+    )
+    expect(staff.locator(".ask-list")).to_contain_text(re.compile(r"\d s in an earlier lab"))
+    expect(staff.locator(".ask-list a.at")).to_have_count(0)
+
+
+def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Page, ada: Page) -> None:
+    staff.set_viewport_size({"width": PHONE["width"], "height": 1600})
+    nothing_sticks_out(staff)
+    hands, wall = staff.locator("hw-hands").bounding_box(), staff.locator(".board-wall").bounding_box()
+    assert hands and wall
+    assert wall["y"] - hands["y"] - hands["height"] < 30
+    shown = ["hw-class-bar", "hw-poll-panel", "hw-hands", "hw-wall-bar", "hw-microphone"]
+    order = f"[...document.querySelectorAll('{', '.join(shown)}')].map((one) => one.localName)"
+    assert staff.evaluate(order) == shown
+    staff.set_viewport_size(WIDE)
+    staff.wait_for_function("document.querySelector('.board-dock > hw-class-bar')")
+    assert staff.evaluate(order) == ["hw-wall-bar", "hw-poll-panel", "hw-hands", "hw-class-bar", "hw-microphone"]
