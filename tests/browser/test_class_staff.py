@@ -39,6 +39,37 @@ def ada(staff: Page, browser: Browser) -> Iterator[Page]:
     page.context.close()
 
 
+def fork(page: Page) -> None:
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("b")
+    page.locator("dialog .btn.pri").click()
+    expect(page).to_have_url(re.compile("/main-2"))
+    expect(page.locator(".hw-node.broker.up")).to_have_count(3)
+
+
+def test_a_look_fits_a_phone_and_outlives_a_fork(staff: Page, ada: Page) -> None:
+    staff.locator(".ask-list a.at").click()
+    looking = staff.locator("hw-looking")
+    expect(looking.locator(".tag")).to_have_attribute("title", f"{NAME}'s lab")
+    staff.set_viewport_size(PHONE)
+    nothing_sticks_out(staff)
+    expect(looking.get_by_role("button", name="Stop looking")).to_be_in_viewport(ratio=1)
+    # The heading is there for a screen reader; a lab with one branch has no list of branches.
+    expect(staff.get_by_role("heading", level=1)).to_have_count(1)
+    expect(staff.locator("hw-branches summary")).to_be_hidden()
+    fork(ada)
+    newest = looking.get_by_role("link", name="Go to branch")
+    expect(newest).to_have_attribute("href", ada.evaluate("location.pathname"))
+    nothing_sticks_out(staff)
+    expect(looking.get_by_role("button", name="Stop looking")).to_be_in_viewport(ratio=1)
+    ada.set_viewport_size(PHONE)
+    expect(ada.locator("hw-branches summary")).to_be_in_viewport(ratio=1)
+    nothing_sticks_out(ada)
+    newest.click()
+    expect(looking.locator(".tag")).to_have_attribute("title", f"{NAME}'s lab")
+    expect(newest).to_have_count(0)
+
+
 @pytest.mark.parametrize("button", ["left", "middle"])
 def test_an_instant_opens_in_another_tab(staff: Page, ada: Page, button: str) -> None:
     board = staff.url
