@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.classroom.class_browser import join, newcomer
+from tests.support.classroom.class_browser import join, newcomer, open_class_panel
 from tests.support.classroom.door import clean_door, open_classes
 from tests.support.lab_page import PHONE, WIDE, nothing_sticks_out
 from tests.support.lab_server import LabServer
@@ -110,3 +110,90 @@ def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Pa
     staff.set_viewport_size(WIDE)
     staff.wait_for_function("document.querySelector('.board-dock > hw-class-bar')")
     assert staff.evaluate(order) == ["hw-wall-bar", "hw-poll-panel", "hw-hands", "hw-class-bar", "hw-microphone"]
+
+
+# Answers to anonymous polls, which only the tab of their author has
+
+
+@pytest.fixture
+def voter(staff: Page, browser: Browser) -> Iterator[Page]:
+    """A learner, in their lab, while the instructor is on the board."""
+    page = newcomer(browser)
+    join(page, link_of(staff), "Ada")
+    staff.get_by_role("link", name="Open the board").click()
+    expect(staff.locator(".tile")).to_have_count(1)
+    yield page
+    page.context.close()
+
+
+def link_of(door: Page) -> str:
+    return door.locator(".address a").get_attribute("href") or ""
+
+
+def open_number_poll(staff: Page) -> None:
+    """An anonymous poll that asks for a number, and how sure learners are."""
+    staff.get_by_text("New poll").click()
+    maker = staff.locator(".make-poll form")
+    maker.locator("[name=form]").select_option("number")
+    maker.get_by_label("Question").fill("Where does the log end?")
+    maker.locator("[name=sure]").check()
+    maker.get_by_role("button", name="Prepare the poll").click()
+    staff.get_by_role("button", name="Open the poll").click()
+
+
+def answer(page: Page, text: str) -> None:
+    page.locator("[name=answer]").fill(text)
+    page.locator(".class-panel .card form button").click()
+
+
+def test_the_next_participant_in_a_tab_does_not_see_the_answer(staff: Page, voter: Page) -> None:
+    link = staff.evaluate(
+        "async (url) => new DOMParser().parseFromString(await (await fetch(url)).text(), 'text/html')"
+        ".querySelector('.address a').href",
+        staff.url.replace("board/", ""),
+    )
+    open_number_poll(staff)
+    answer(voter, "45")
+    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
+    kept = voter.evaluate("JSON.stringify({ ...sessionStorage })")
+    assert "highwater.vote." in kept
+    voter.context.clear_cookies()
+    join(voter, link, "Mei")
+    expect(voter.locator("[name=answer]")).to_be_visible()
+    expect(voter.locator(".class-panel")).not_to_contain_text("Your answer:")
+    # Nor if the tab still has it: it is another participant's.
+    voter.evaluate(
+        "(kept) => Object.entries(JSON.parse(kept)).forEach(([key, value]) => sessionStorage.setItem(key, value))", kept
+    )
+    voter.reload()
+    open_class_panel(voter)
+    expect(voter.locator("[name=answer]")).to_be_visible()
+    expect(voter.locator(".class-panel")).not_to_contain_text("Your answer:")
+
+
+def test_answers_are_removed_when_a_participant_leaves(staff: Page, voter: Page) -> None:
+    open_number_poll(staff)
+    answer(voter, "45")
+    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
+    voter.goto(staff.url.replace("board/", ""))
+    assert "highwater.vote." in voter.evaluate("Object.keys(sessionStorage).join()")
+    with voter.expect_navigation():
+        voter.locator("form[action$='/leave'] button").click()
+    assert "highwater.vote." not in voter.evaluate("Object.keys(sessionStorage).join()")
+
+
+def test_a_refused_answer_leaves_the_one_before(staff: Page, voter: Page) -> None:
+    open_number_poll(staff)
+    sure = voter.locator("[name=sure]")
+    expect(sure).to_have_attribute("aria-valuetext", "50 %")
+    sure.fill("80")
+    answer(voter, "45")
+    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
+    voter.reload()
+    open_class_panel(voter)
+    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
+    expect(sure).to_have_value("80")
+    expect(sure).to_have_attribute("aria-valuetext", "80 %")
+    answer(voter, "at the end")
+    expect(voter.locator("hw-class-refusal")).not_to_be_empty()
+    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
