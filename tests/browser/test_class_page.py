@@ -356,17 +356,17 @@ def test_an_instant_of_a_lab_that_was_left_is_text(staff: Page, ada: Page) -> No
 
 
 def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Page, ada: Page) -> None:
+    names = ["hw-class-bar", "hw-poll-panel", "hw-hands", "hw-wall-bar", "hw-microphone"]
+    shown = f"[...document.querySelectorAll('{', '.join(names)}')].map((one) => one.localName).join()"
+    is_shown = f"(order) => {shown} === order"
     staff.set_viewport_size({"width": PHONE["width"], "height": 1600})
+    staff.wait_for_function(is_shown, arg=",".join(names))
     nothing_sticks_out(staff)
     hands, wall = staff.locator("hw-hands").bounding_box(), staff.locator(".board-wall").bounding_box()
     assert hands and wall
     assert wall["y"] - hands["y"] - hands["height"] < 30
-    shown = ["hw-class-bar", "hw-poll-panel", "hw-hands", "hw-wall-bar", "hw-microphone"]
-    order = f"[...document.querySelectorAll('{', '.join(shown)}')].map((one) => one.localName)"
-    assert staff.evaluate(order) == shown
     staff.set_viewport_size(WIDE)
-    staff.wait_for_function("document.querySelector('.board-dock > hw-class-bar')")
-    assert staff.evaluate(order) == ["hw-wall-bar", "hw-poll-panel", "hw-hands", "hw-class-bar", "hw-microphone"]
+    staff.wait_for_function(is_shown, arg="hw-wall-bar,hw-poll-panel,hw-hands,hw-class-bar,hw-microphone")
 
 
 # Answers to anonymous polls, which only the tab of their author has
