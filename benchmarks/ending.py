@@ -1,4 +1,4 @@
-"""How a bench ends: also when it is terminated, no process that it started outlives it."""
+"""How a bench ends: also when it is terminated, the processes that it started itself are ended before it."""
 
 import contextlib
 import os
@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 60.0
+END_TIMEOUT_S = 60.0
 """For a lab that saves what it has."""
-LOOK_S = 0.05
+POLL_S = 0.05
 
 
 def run(main: Callable[[], int | None]) -> None:
@@ -30,11 +30,11 @@ def run(main: Callable[[], int | None]) -> None:
 def end_children() -> None:
     """Terminates the processes that this one has started; those that do not end in time are killed."""
     _signal_children(signal.SIGTERM)
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + END_TIMEOUT_S
     while _children():
         if time.monotonic() > deadline_s:
             _signal_children(signal.SIGKILL)
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
 
 
 def _signal_children(number: signal.Signals) -> None:

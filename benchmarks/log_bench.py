@@ -1,6 +1,6 @@
 """What the log layer costs: one JSON object on standard output; CPU time, so that a busy machine changes little.
 
-    python benchmarks/log_bench.py [--quick]
+    python -m benchmarks.log_bench [--quick]
 
 The simulated disk is measured, so that the figures are those of the code. `seek` is on real files: the time from a
 timestamp or an offset to the bytes, in a log of records as a recording writes them.
@@ -9,16 +9,11 @@ timestamp or an offset to the bytes, in a log of records as a recording writes t
 import argparse
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from benchmarks.ending import run
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.append.append_check import analyze
 from broker_core.log.append.validator import Append, LogValidator

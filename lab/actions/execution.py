@@ -118,5 +118,5 @@ async def _ended(working: asyncio.Future[Any]) -> None:
     while not working.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([working])
-    # Nobody awaits its exception.
+    # Marks its exception as retrieved: asyncio would log it.
     working.cancelled() or working.exception()

@@ -101,7 +101,7 @@ async def _take_first(host: Host, participant: Participant) -> Branch:
     """The participant's lab becomes a new one, which continues from the instant at which the class began."""
     classroom = participant.classroom
     branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
-    await sync_to_async(_begin_lesson)(branch, participant)
+    await sync_to_async(_assign)(branch, participant)
     tell(Notice("lab_given", classroom.pk, participant.number))
     return branch
 
@@ -124,8 +124,8 @@ def _keep_start(classroom: Class, branch: Branch) -> None:
         classroom.save(update_fields=["settings"])
 
 
-def _begin_lesson(branch: Branch, participant: Participant) -> None:
-    """Gives a learner the lab, and sets the lesson in it to its start: the lab's past is that of the instructor's."""
+def _assign(branch: Branch, participant: Participant) -> None:
+    """Assigns a lab to a learner and sets its lesson to the start: the lab's past is that of the instructor's."""
     _belongs(branch, participant)
     begins = participant.classroom.settings.get(_LESSON)
     if begins is not None and participant.user is not None:

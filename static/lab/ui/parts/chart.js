@@ -36,7 +36,7 @@ export class HwChart extends HwElement {
   #listens = false;
   /** By how much the legend is higher than `LEGEND_PX`: it has more lines in a narrow window. */
   #higher = 0;
-  /** Whether more than the playhead is to be drawn again: the height or the colours. They are no properties. */
+  /** Whether more than the playhead has to be drawn again: the height or the colours, which are not properties of the element. */
   #isStale = false;
 
   constructor() {
