@@ -12,6 +12,22 @@ from msgspec.structs import replace
 
 from broker_core.era_apis import APIS_0_8, APIS_0_10, APIS_1_1, APIS_2_4, Apis
 from broker_core.era_defaults import DEFAULTS_0_8, DEFAULTS_0_10, DEFAULTS_1_1, DEFAULTS_2_4
+from broker_core.era_requests import (
+    CREATIONS_0_10,
+    CREATIONS_1_1,
+    CREATIONS_2_4,
+    GROUPS_0_8,
+    GROUPS_0_10,
+    GROUPS_1_1,
+    GROUPS_2_4,
+    REQUESTS_0_8,
+    REQUESTS_0_10,
+    REQUESTS_1_1,
+    REQUESTS_2_4,
+    CreationBehaviour,
+    GroupBehaviour,
+    RequestBehaviour,
+)
 
 IsrChange = Literal["alter_partition", "zookeeper"]
 Truncation = Literal["HW", "KIP101", "KIP279", "FETCH"]
@@ -53,6 +69,8 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             waits for fetch.min.bytes as if it were read at the leader.
         completes_stale_fetches: whether a follower's fetch completes at once when the leader's high watermark has
             advanced since the last response (KIP-392; 2.4 and 2.5).
+        completes_fetches_beyond_end: whether a fetch above the end that its reader may read completes at once, as one
+            of a truncated log does, whichever segments the two are in.
     """
 
     truncation: Truncation = "FETCH"
@@ -69,6 +87,7 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     preferred_replicas_are_in_sync: bool = True
     names_preferred_replicas_at_once: bool = True
     completes_stale_fetches: bool = False
+    completes_fetches_beyond_end: bool = True
 
 
 class IsrBehaviour(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +120,8 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         ignores_lower_epochs: whether the epoch cache ignores an epoch below its latest, as before 2.0.
         followers_check_size: whether a follower refuses a batch larger than max.message.bytes that its leader accepted
             (before 2.6).
+        refuses_append_time: whether a client's batch with the timestamp type LogAppendTime is refused, or only if its
+            timestamps are not checked (KIP-937, 3.6).
         index_rule: what gets an entry in the `.index` when one is due: each batch, with its last offset (3.9.1); an
             append as a whole, with its last offset; or, before 2.0, with its first.
         knows_newest_at_once: whether the largest timestamp of a segment is read when it is opened; since 2.3 it is read
@@ -117,6 +138,7 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     has_producer_snapshots: bool = True
     ignores_lower_epochs: bool = False
     followers_check_size: bool = False
+    refuses_append_time: bool = False
     index_rule: IndexRule = "batch"
     reads_max_timestamp_on_open: bool = False
     checks_producers_before_roll: bool = False
@@ -209,6 +231,8 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         are_supported: whether producers may be idempotent and transactional (KIP-98, 0.11).
+        checks_state_before_epoch: whether EndTxn with an epoch above that of the producer is refused for the state of
+            the transaction first (before KIP-360, 2.5).
         are_verified: whether leaders verify a transaction with its coordinator before its first batch (KIP-890, 3.6).
         producer_ids_at_start: whether each broker allocates a block of producer ids from ZooKeeper at start, and
             further ones when needed (since 3.0 the controller allocates them).
@@ -216,6 +240,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     are_supported: bool = True
     are_verified: bool = True
+    checks_state_before_epoch: bool = False
     producer_ids_at_start: bool = False
 
 
@@ -264,6 +289,9 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     controller: ControllerBehaviour = ControllerBehaviour()
     zookeeper: ZookeeperBehaviour = ZookeeperBehaviour()
     transactions: TransactionBehaviour = TransactionBehaviour()
+    groups: GroupBehaviour = GroupBehaviour()
+    creations: CreationBehaviour = CreationBehaviour()
+    requests: RequestBehaviour = RequestBehaviour()
     producer: ProducerDefaults = ProducerDefaults()
 
 
@@ -284,9 +312,16 @@ _2_4 = replace(
         preferred_replicas_are_in_sync=False,
         names_preferred_replicas_at_once=False,
         completes_stale_fetches=True,
+        completes_fetches_beyond_end=False,
     ),
     isr=replace(_3_9.isr, change="zookeeper", notifies_controller=True),
-    log=replace(_3_9.log, followers_check_size=True, index_rule="append", unknown_sequences="unknown producer"),
+    log=replace(
+        _3_9.log,
+        followers_check_size=True,
+        refuses_append_time=True,
+        index_rule="append",
+        unknown_sequences="unknown producer",
+    ),
     log_dir=replace(
         _3_9.log_dir,
         checkpoints_without_logs=False,
@@ -303,7 +338,12 @@ _2_4 = replace(
         controller_version=1,
         used_by_tools=True,
     ),
-    transactions=replace(_3_9.transactions, are_verified=False, producer_ids_at_start=True),
+    transactions=replace(
+        _3_9.transactions, are_verified=False, producer_ids_at_start=True, checks_state_before_epoch=True
+    ),
+    groups=GROUPS_2_4,
+    creations=CREATIONS_2_4,
+    requests=REQUESTS_2_4,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_disconnected_nodes=False),
 )
 _1_1 = replace(
@@ -336,6 +376,9 @@ _1_1 = replace(
     log_dir=replace(_2_4.log_dir, meta_properties=("broker.id", "version")),
     controller=replace(_2_4.controller, takeover_shrinks_isr=False, broker_epochs=False),
     zookeeper=replace(_2_4.zookeeper, topic_version=1),
+    groups=GROUPS_1_1,
+    creations=CREATIONS_1_1,
+    requests=REQUESTS_1_1,
     producer=replace(_2_4.producer, partitioner="round-robin", has_delivery_timeout=False),
 )
 _0_10 = replace(
@@ -349,6 +392,9 @@ _0_10 = replace(
     log_dir=replace(_1_1.log_dir, has_log_start_checkpoint=False, deleted_folders="next round"),
     zookeeper=replace(_1_1.zookeeper, paths=(*_1_1.zookeeper.paths[:7], "/config/topics", "/config/clients")),
     transactions=replace(_1_1.transactions, are_supported=False, producer_ids_at_start=False),
+    groups=GROUPS_0_10,
+    creations=CREATIONS_0_10,
+    requests=REQUESTS_0_10,
 )
 _0_8 = replace(
     _0_10,
@@ -374,6 +420,8 @@ _0_8 = replace(
         config_changes="topic names",
         broker_version=1,
     ),
+    groups=GROUPS_0_8,
+    requests=REQUESTS_0_8,
     producer=replace(_0_10.producer, partitioner="random"),
 )
 

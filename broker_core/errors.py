@@ -190,11 +190,11 @@ class KafkaException(Exception):
 class RecordValidationException(KafkaException):
     """A batch was rejected because of individual records (KIP-467): (index of the record, why), in increasing order."""
 
-    def __init__(self, error: Errors, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
+    def __init__(self, error: Errors, message: str, record_errors: tuple[tuple[int, str | None], ...]) -> None:
         super().__init__(error, message)
         self.record_errors = record_errors
 
-    def __reduce__(self) -> tuple[type, tuple[Errors, str, tuple[tuple[int, str], ...]]]:
+    def __reduce__(self) -> tuple[type, tuple[Errors, str, tuple[tuple[int, str | None], ...]]]:
         return type(self), (self.error, self.message, self.record_errors)
 
 

@@ -1,4 +1,4 @@
-"""The exceptions of a run and its readers for invalid input; nothing has happened then."""
+"""The exceptions of a run, and of readers, for invalid input. They are raised before anything has changed."""
 
 from broker_core.cluster import ClusterError
 from broker_core.config_defs import ConfigException

@@ -145,7 +145,7 @@ def parse_double(text: str) -> float | None:
 
 
 def java_float(value: float) -> str:
-    """`Float.toString` of a number of 32 bits: the fewest digits that tell it from its neighbours."""
+    """`Float.toString` of a number of 32 bits: the fewest digits that distinguish it from adjacent numbers."""
     digits = (f"{value:.{count}g}" for count in range(1, 10))
     return java_double(float(next((text for text in digits if _as_float(text) == value), value)))
 

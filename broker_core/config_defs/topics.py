@@ -4,7 +4,7 @@ The table and the texts of the errors are those of Kafka 3.9 (`LogConfig`). Time
 with, sizes in bytes. The broker's names differ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from broker_core.config_defs.broker import BROKER_CONFIGS
 from broker_core.config_defs.java_text import hash_map_order
@@ -144,14 +144,17 @@ def topic_values(broker_configs: Mapping[str, str], overrides: Mapping[str, str]
     return values
 
 
-def validate_topic_configs(overrides: Mapping[str, str], broker_configs: Mapping[str, str] | None = None) -> None:
+def validate_topic_configs(
+    overrides: Mapping[str, str], broker_configs: Mapping[str, str] | None = None, absent: Collection[str] = ()
+) -> None:
     """Validates the configurations of a topic (`LogConfig.validate`). Raises ConfigException.
 
     Args:
         broker_configs: those of the broker that checks; None for a tool, which knows no broker.
+        absent: settings that the broker's release does not have.
     """
     for name in hash_map_order(list(overrides)):
-        if name not in TOPIC_CONFIGS:
+        if name not in TOPIC_CONFIGS or name in absent:
             raise InvalidConfigurationException(f"Unknown topic config name: {name}")
     values = topic_values(broker_configs or {}, overrides)
     low, high = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]

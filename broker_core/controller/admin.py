@@ -4,54 +4,33 @@ Requests are validated here, in Kafka's order and with Kafka's messages, and wri
 controller, as for any other client. The broker responds when its metadata is updated.
 """
 
-import re
 from contextlib import suppress
 
 from msgspec import UNSET, structs
 
-from broker_core.config_defs import ConfigException, validate_topic_configs
+from broker_core.config_defs import ConfigException, InvalidConfigurationException, validate_topic_configs
 from broker_core.controller.assignment import assign_replicas
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.controller.topic_names import LEGAL_NAME, validate_topic_name
+from broker_core.era_requests import CreationBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import CreatePartitionsSpec, CreateTopicSpec, TopicResult
 from broker_core.zk.store import Check, Create, NodeExists, SetData, parent_of, path_fault
 from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode, TopicZnode
 
-MAX_NAME_LENGTH = 249
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 MAX_PARTITIONS = 10_000
 """The limit for one request. A broker in ZooKeeper mode accepts any number until its memory is full; this is the limit
 of Kafka's newer controllers (`ReplicationControlManager`).
 """
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def can_be_znode(name: str) -> bool:
     """Whether a topic's name is valid in a ZooKeeper path."""
     return path_fault(TopicZnode.path(name)) is None
-
-
-def why_no_topic_name(name: str) -> str | None:
-    """Kafka's message for an invalid topic name (`Topic.validate`); None for a valid one."""
-    if not name:
-        return "the empty string is not allowed"
-    if name in (".", ".."):
-        return f"'{name}' is not allowed"
-    if len(name) > MAX_NAME_LENGTH:
-        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
-    if not _LEGAL_NAME.fullmatch(name):
-        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    return None
-
-
-def validate_topic_name(name: str) -> None:
-    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) for an invalid name."""
-    why = why_no_topic_name(name)
-    if why is not None:
-        raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
 
 
 def collides(name: str, other: str) -> bool:
@@ -80,12 +59,16 @@ class ZkAdminManager:
         """Checks a topic and writes its configuration and its assignment. The result carries its id."""
         try:
             assignment = self._assignment(spec)
+            if assignment is None:
+                return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR)
             self._validate(spec, assignment)
             if any(number < 0 for number in assignment):
                 return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR)
             topic_id = "" if validate_only else self._write(spec, assignment)
         except ConfigException as error:
-            return TopicResult(spec.name, Errors.INVALID_CONFIG, str(error))
+            is_foreseen = self._era.refuses_settings or isinstance(error, InvalidConfigurationException)
+            refused = Errors.INVALID_CONFIG if is_foreseen else Errors.UNKNOWN_SERVER_ERROR
+            return TopicResult(spec.name, refused, str(error))
         except KafkaException as error:
             return TopicResult(spec.name, error.error, error.message)
         return TopicResult(spec.name, topic_id=topic_id)
@@ -176,21 +159,30 @@ class ZkAdminManager:
     def delete_topic(self, name: str) -> TopicResult:
         """Requests the deletion of a topic; repeating it is harmless."""
         zk = self.host.zk
-        could_exist = _LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
+        could_exist = LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
         if not could_exist or zk.exists(TopicZnode.path(name)) is None:
             return TopicResult(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         with suppress(NodeExists):
             zk.create(DeleteTopicZnode.path(name), b"", makepath=True)
         return TopicResult(name)
 
-    def _assignment(self, spec: CreateTopicSpec) -> dict[int, tuple[int, ...]]:
-        if self.host.knows_topic(spec.name):
+    @property
+    def _era(self) -> CreationBehaviour:
+        return self.host.era.creations
+
+    def _assignment(self, spec: CreateTopicSpec) -> dict[int, tuple[int, ...]] | None:
+        """The replicas by partition. None: Kafka fails on a setting without a value."""
+        if self._era.looks_for_topic_first and self.host.knows_topic(spec.name):
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
         nulls = [name for name, value in spec.configs if value is None]
+        if nulls and not self._era.refuses_null:
+            return None
         if nulls:
             raise KafkaException(
                 Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}"
             )
+        if self._era.checks_settings_first:
+            self._validate_configs(spec)
         if spec.assignment:
             if spec.partitions != -1 or spec.replication_factor != -1:
                 raise KafkaException(
@@ -201,12 +193,10 @@ class ZkAdminManager:
             return spec.assignment
         config = self.host.config
         partitions = config.num_partitions if spec.partitions == -1 else spec.partitions
+        factor = config.default_replication_factor if spec.replication_factor == -1 else spec.replication_factor
         _refuse_excess(partitions)
         return assign_replicas(
-            self._racks(),
-            partitions,
-            config.default_replication_factor if spec.replication_factor == -1 else spec.replication_factor,
-            stream=self.host.stream,
+            self._racks(), partitions, factor, stream=self.host.stream, says_more=self._era.counts != "0.8"
         )
 
     def _racks(self) -> dict[int, str | None]:
@@ -217,7 +207,7 @@ class ZkAdminManager:
 
     def _validate(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> None:
         name, zk = spec.name, self.host.zk
-        validate_topic_name(name)
+        validate_topic_name(name, self._era.names)
         if zk.exists(DeleteTopicZnode.path(name)) is not None:
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
         if zk.exists(TopicZnode.path(name)) is not None:
@@ -236,14 +226,20 @@ class ZkAdminManager:
         if any(len(set(replicas)) < len(replicas) for replicas in assignment.values()):
             shown = ", ".join(f"{number} -> ArrayBuffer({', '.join(map(str, r))})" for number, r in assignment.items())
             raise KafkaException(
-                Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: HashMap({shown})"
+                Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: {self._era.map}({shown})"
             )
         # Kafka compares the sum of the numbers; a list with a negative one that passes fails later
-        if sum(number for number in assignment if number >= 0) != len(assignment) * (len(assignment) - 1) // 2:
+        found = sum(number for number in assignment if number >= 0)
+        expected = len(assignment) * (len(assignment) - 1) // 2
+        if self._era.checks_sequence and found != expected:
             raise KafkaException(
                 Errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
             )
-        validate_topic_configs(_configs(spec), self.host.config.settings)
+        self._validate_configs(spec)
+
+    def _validate_configs(self, spec: CreateTopicSpec) -> None:
+        absent = self.host.era.requests.absent_topic_configs
+        validate_topic_configs(_configs(spec), self.host.config.settings, absent)
 
     def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
         zk = self.host.zk

@@ -18,6 +18,7 @@ def assign_replicas(
     stream: RandomStream | None = None,
     fixed_start: int | None = None,
     first_partition: int = 0,
+    says_more: bool = True,
 ) -> dict[int, tuple[int, ...]]:
     """Assigns brokers to `partitions` new partitions, numbered from `first_partition`.
 
@@ -25,19 +26,22 @@ def assign_replicas(
         racks: broker id -> rack. If no broker has a rack, racks are ignored.
         stream: draws the broker of partition 0 and the first distance.
         fixed_start: replaces both draws.
+        says_more: whether invalid counts are refused with whole sentences, as since 0.11.
 
     Raises KafkaException: INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR if only some brokers
     have a rack.
     """
+    refusal: tuple[Errors, str] | None = None
     if partitions <= 0:
-        raise KafkaException(Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
-    if replication_factor <= 0:
-        raise KafkaException(Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
-    if replication_factor > len(racks):
-        raise KafkaException(
-            Errors.INVALID_REPLICATION_FACTOR,
-            f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}.",
-        )
+        refusal = Errors.INVALID_PARTITIONS, "Number of partitions must be larger than 0."
+    elif replication_factor <= 0:
+        refusal = Errors.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0."
+    elif replication_factor > len(racks):
+        why = f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}."
+        refusal = Errors.INVALID_REPLICATION_FACTOR, why
+    if refusal is not None:
+        error, why = refusal
+        raise KafkaException(error, why if says_more else f"{why[0].lower()}{why[1:-1]}")
     rack_of = {broker: rack for broker, rack in sorted(racks.items()) if rack is not None}
     if rack_of and len(rack_of) < len(racks):
         raise KafkaException(

@@ -50,7 +50,7 @@ from broker_core.wire.messages import (
     StopReplicaResponse,
     TopicResult,
 )
-from broker_core.zk.store import SessionExpired, ZkError
+from broker_core.zk.store import SessionExpired, ZkError, path_fault
 from broker_core.zk.znodes import (
     BrokerIdZnode,
     ControllerZnode,
@@ -388,7 +388,7 @@ class Controller:
         for spec in request.topics[part]:
             if not self.is_active:
                 results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
-            elif spec.name == CLUSTER_METADATA_TOPIC:
+            elif spec.name == CLUSTER_METADATA_TOPIC and self.host.era.creations.reserves_cluster_metadata:
                 why = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, why))
             elif names[spec.name] > 1:
@@ -411,8 +411,10 @@ class Controller:
                 results[spec.name] = TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request.")
             elif not can_be_znode(spec.name):
                 # a lookup of a name that is not valid in a path aborts the request; earlier topics are done
+                explains = self.host.era.requests.explains_failures
+                why = path_fault(TopicZnode.path(spec.name)) if explains else None
                 return CreatePartitionsResponse(
-                    tuple(TopicResult(each.name, Errors.UNKNOWN_SERVER_ERROR) for each in request.topics)
+                    tuple(TopicResult(each.name, Errors.UNKNOWN_SERVER_ERROR, why) for each in request.topics)
                 )
             elif self.context.is_queued_for_deletion(spec.name):
                 why = "The topic is queued for deletion."
@@ -425,7 +427,7 @@ class Controller:
         """Marks topics for deletion; they are deleted later."""
         if not self.is_active:
             return DeleteTopicsResponse(tuple(TopicResult(name, Errors.NOT_CONTROLLER) for name in request.names))
-        if not self.host.config.delete_topic_enable:
+        if not self.host.config.delete_topic_enable and self.host.era.requests.deletion_disabled == "refused":
             return DeleteTopicsResponse(
                 tuple(TopicResult(name, Errors.TOPIC_DELETION_DISABLED) for name in request.names)
             )

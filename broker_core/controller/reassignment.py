@@ -33,7 +33,8 @@ class PartitionReassignments(ControllerPart):
             current = self.context.assignment(partition)
             why = None if target is None else self._refusal(current, target)
             if why is not None:
-                results[partition] = PartitionResult(partition, Errors.INVALID_REPLICA_ASSIGNMENT, why)
+                said = why if self.host.era.requests.explains_reassignment else None
+                results[partition] = PartitionResult(partition, Errors.INVALID_REPLICA_ASSIGNMENT, said)
             elif target is not None:
                 accepted[partition] = current.reassign_to(target)
             elif current.is_being_reassigned:

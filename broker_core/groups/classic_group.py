@@ -124,13 +124,13 @@ class ClassicGroup:
         """Whether this member assigns."""
         return self.leader == member_id
 
-    def member_error(self, member_id: str, instance: str | None) -> Errors:
+    def member_error(self, member_id: str, instance: str | None, refuses_unknown_instances: bool = True) -> Errors:
         """The error for an id that is not a member's; NONE if it is."""
         if instance is not None:
             known = self.static_members.get(instance)
-            if known is None:
+            if known is None and refuses_unknown_instances:
                 return Errors.UNKNOWN_MEMBER_ID
-            if known != member_id:
+            if known is not None and known != member_id:
                 return Errors.FENCED_INSTANCE_ID
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 
@@ -142,10 +142,10 @@ class ClassicGroup:
                 counts[name] = counts.get(name, 0) + 1
         return [name for name, count in counts.items() if count == len(self.members)]
 
-    def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...]) -> bool:
-        """Whether a member with these assignors may join."""
+    def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...], checks_first: bool = True) -> bool:
+        """Whether a member with these assignors may join. `checks_first`: the first member must name some."""
         if self.state is GroupState.EMPTY:
-            return bool(protocol_type) and bool(protocols)
+            return not checks_first or (bool(protocol_type) and bool(protocols))
         allowed = set(self.candidate_protocols())
         return protocol_type == self.protocol_type and any(name in allowed for name, _ in protocols)
 

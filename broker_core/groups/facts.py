@@ -57,6 +57,14 @@ class Groups:
             return Errors.COORDINATOR_LOAD_IN_PROGRESS
         return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
 
+    def status_for_member(self, group_id: str) -> Errors:
+        """The error for a request of a member that has joined."""
+        return self.status(group_id, allows_empty_id=not self.host.era.groups.checks_group_ids_of_members)
+
+    def member_error(self, group: ClassicGroup, member_id: str, instance: str | None) -> Errors:
+        """The error for an id that is not a member's; NONE if it is."""
+        return group.member_error(member_id, instance, self.host.era.groups.refuses_unknown_instances)
+
     def _emit(self, event: Event) -> None:
         self.host.kernel.emit(event, self.host.name)
 

@@ -4,6 +4,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.classic_group import JoinFields
 from broker_core.groups.offsets import CommittedOffset
@@ -84,6 +85,7 @@ class CoordinatorHost(Protocol):
 
     kernel: Kernel
     name: str
+    era: Era
 
     @property
     def wall_ms(self) -> int: ...
@@ -105,4 +107,5 @@ class CoordinatorHost(Protocol):
     def offsets_partition_count(self) -> int:
         """How many partitions `__consumer_offsets` has, or will have."""
 
-    def has_partition(self, partition: str) -> bool: ...
+    def has_partition(self, partition: str) -> bool:
+        """Whether offsets may be committed for the partition."""

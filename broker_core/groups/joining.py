@@ -43,7 +43,7 @@ class Joining:
             if member_id in group.members:
                 self._rebalances.remove(group, member_id, "reason.group_full")
             self._refuse(message, Errors.GROUP_MAX_SIZE_REACHED, "")
-        elif not group.supports(request.protocol_type, request.protocols):
+        elif not group.supports(request.protocol_type, request.protocols, self._host.era.groups.checks_first_protocols):
             self._refuse(message, Errors.INCONSISTENT_GROUP_PROTOCOL, member_id)
         elif not member_id:
             self._join_new(group, message, request)
@@ -137,7 +137,7 @@ class Joining:
         if group.pending_members.pop(member_id, None) is not None:
             self._add(group, message, request, member_id)
             return
-        error = group.member_error(member_id, request.group_instance_id)
+        error = self._groups.member_error(group, member_id, request.group_instance_id)
         if error is not Errors.NONE:
             self._refuse(message, error, member_id)
             return
@@ -190,7 +190,10 @@ class Joining:
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
         self._groups.update(group, member, join_fields_of(request))
-        if group.state is GroupState.STABLE and group.select_protocol() == group.protocol_name:
+        has_generation = group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE)
+        if has_generation and self._host.era.groups.replaces_static_at_once:
+            self.static_rejoined(group, rejoin, Errors.NONE)
+        elif group.state is GroupState.STABLE and group.select_protocol() == group.protocol_name:
             assignments = {each.member_id: each.assignment for each in group.members.values()}
             error = self._log.write(group, assignments, rejoin)
             if error is not Errors.NONE:

@@ -27,7 +27,7 @@ class Membership:
 
     def sync(self, message: Message, request: SyncGroupRequest) -> None:
         """Responds with the member's assignment once the leader has sent it and it is stored."""
-        error = self._groups.status(request.group_id)
+        error = self._groups.status_for_member(request.group_id)
         group = self._groups.known.get(request.group_id)
         if error is Errors.NONE:
             error = Errors.UNKNOWN_MEMBER_ID if group is None else self._sync_error(group, request)
@@ -56,7 +56,7 @@ class Membership:
             waiting.park(message, group, needs, group.sync_due_us)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> Errors:
-        error = group.member_error(request.member_id, request.group_instance_id)
+        error = self._groups.member_error(group, request.member_id, request.group_instance_id)
         if error is not Errors.NONE:
             return error
         if request.generation_id != group.generation_id:
@@ -88,7 +88,7 @@ class Membership:
 
     def heartbeat(self, request: HeartbeatRequest) -> Errors:
         """Keeps a session alive; REBALANCE_IN_PROGRESS makes the member rejoin."""
-        error = self._groups.status(request.group_id)
+        error = self._groups.status_for_member(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
             return Errors.NONE  # The group is still loading; the member's session starts when it is loaded.
         if error is not Errors.NONE:
@@ -96,19 +96,25 @@ class Membership:
         group = self._groups.known.get(request.group_id)
         if group is None:
             return Errors.UNKNOWN_MEMBER_ID
-        error = group.member_error(request.member_id, request.group_instance_id)
+        error = self._groups.member_error(group, request.member_id, request.group_instance_id)
         if error is not Errors.NONE:
             return error
+        era = self._host.era.groups
+        must_rejoin = group.state is GroupState.COMPLETING_REBALANCE and not era.heartbeats_continue_in_sync
+        if must_rejoin and not era.checks_generation_in_sync:
+            return Errors.REBALANCE_IN_PROGRESS
         if request.generation_id != group.generation_id:
             return Errors.ILLEGAL_GENERATION
         if group.state is GroupState.EMPTY:
             return Errors.UNKNOWN_MEMBER_ID
+        if must_rejoin:
+            return Errors.REBALANCE_IN_PROGRESS
         self._rebalances.touch(group, group.members[request.member_id])
         return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else Errors.NONE
 
     def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:
         """The error of the whole request, or one for each member."""
-        error = self._groups.status(request.group_id)
+        error = self._groups.status_for_member(request.group_id)
         if error is not Errors.NONE:
             return error, ()
         group = self._groups.known.get(request.group_id)
@@ -129,7 +135,7 @@ class Membership:
         if group.pending_members.pop(member_id, None) is not None:
             self._rebalances.try_complete_join(group)
             return Errors.NONE
-        error = group.member_error(member_id, instance)
+        error = self._groups.member_error(group, member_id, instance)
         if error is Errors.NONE:
             self._rebalances.remove(group, member_id, "reason.member_left")
         return error

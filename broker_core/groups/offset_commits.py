@@ -32,7 +32,7 @@ class OffsetCommits:
         error = self._groups.status(request.group_id, allows_empty_id=True)
         group = self._groups.known.get(request.group_id)
         if error is Errors.NONE and group is None:
-            if request.generation_id < 0:
+            if request.generation_id < 0 or not self._host.era.groups.checks_members_of_commits:
                 group = self._groups.create(request.group_id)
             else:
                 error = Errors.ILLEGAL_GENERATION
@@ -44,11 +44,14 @@ class OffsetCommits:
         self._store(group, message, request)
 
     def _error(self, group: ClassicGroup, request: OffsetCommitRequest) -> Errors:
-        if request.generation_id < 0 and group.state is GroupState.EMPTY:
+        era = self._host.era.groups
+        if not era.checks_members_of_commits or (request.generation_id < 0 and group.state is GroupState.EMPTY):
             return Errors.NONE
+        if group.state is GroupState.COMPLETING_REBALANCE and not era.checks_generation_in_sync:
+            return Errors.REBALANCE_IN_PROGRESS
         if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
             return Errors.UNKNOWN_MEMBER_ID
-        error = group.member_error(request.member_id, request.group_instance_id)
+        error = self._groups.member_error(group, request.member_id, request.group_instance_id)
         if error is not Errors.NONE:
             return error
         if request.generation_id != group.generation_id:

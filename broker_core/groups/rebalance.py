@@ -146,7 +146,8 @@ class Rebalances:
             self.touch(group, member)
             member.is_new = False
             group.pending_syncs[member.member_id] = None
-        self._timer(group.rebalance_timeout_ms, SYNC_DUE_TIMER, (group.group_id, group.generation_id))
+        if self._host.era.groups.expires_syncs:
+            self._timer(group.rebalance_timeout_ms, SYNC_DUE_TIMER, (group.group_id, group.generation_id))
 
     def sync_due(self, group_id: str, generation_id: int) -> None:
         """The sync timeout has passed: members that have not synced are removed (KAFKA-13435)."""

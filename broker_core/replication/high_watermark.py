@@ -15,8 +15,8 @@ def candidate(
 ) -> int:
     """The smallest log end offset among the leader, the maximal ISR and every live replica that is caught up.
 
-    A caught-up replica outside the ISR counts too: it is about to join, and its log must reach the high watermark then.
-    An unknown log end offset (-1) prevents an advance.
+    A caught-up replica outside the ISR counts too: it is about to join, and a member's log must reach the high
+    watermark. An unknown log end offset (-1) prevents an advance.
     """
     lowest = leader_log_end_offset
     for broker_id, remote in remotes.items():

@@ -73,7 +73,7 @@ class RemoteReplica(msgspec.Struct):
 
     def caught_up_us_after_fetch(self, fetch_offset: int, leader_log_end_offset: int, now_us: int) -> int:
         """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time
-        of its previous fetch if it has reached what the leader had then.
+        of its previous fetch if it has reached the log end offset that the leader had at that time.
         """
         if fetch_offset >= leader_log_end_offset:
             return max(self.last_caught_up_us, now_us)

@@ -62,7 +62,7 @@ class PartitionHost(Protocol):
         """Whether the metadata list a broker."""
 
     def log_truncated(self, replica: "LocalReplica") -> None:
-        """A replica's log was truncated."""
+        """Called when a replica's log was truncated."""
 
 
 class LocalReplica:

@@ -216,6 +216,11 @@ class Partition(ReplicaLog):
             return self.log.last_stable_offset(self.high_watermark)
         return self.high_watermark
 
+    def count_in_sync_at(self, offset: int) -> int:
+        """How many in-sync replicas have reached an offset, this leader among them."""
+        others = (self.remotes.get(broker_id) for broker_id in self.isr_state.isr if broker_id != self.broker_id)
+        return 1 + sum(1 for remote in others if remote is not None and remote.log_end_offset >= offset)
+
     def replica_to_add(self, broker_id: int) -> bool:
         """Whether a follower that has just fetched may join the ISR (`Partition.needsExpandIsr`)."""
         isr_state = self.isr_state

@@ -222,6 +222,10 @@ class TransactionCoordinator:
         self, message: Message, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool
     ) -> Errors | None:
         """EndTxn: None if the response follows after the decision is committed."""
+        known = self.transactions.get(transactional_id)
+        if self.host.era.transactions.checks_state_before_epoch and known and known.state is not _State.ONGOING:
+            # Only an epoch below that of the producer is fenced before the state is looked at.
+            producer_epoch = min(producer_epoch, known.current.producer_epoch)
         metadata = self._known(transactional_id, producer_id, producer_epoch)
         if isinstance(metadata, Errors):
             return metadata

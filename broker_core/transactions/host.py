@@ -4,6 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.loading import LoadingHost
@@ -55,6 +56,7 @@ class TransactionHost(LoadingHost, Protocol):
     """The broker interface that the coordinator needs."""
 
     producer_ids: ProducerIds
+    era: Era
 
     @property
     def wall_ms(self) -> int: ...

@@ -226,9 +226,10 @@ def _records(row: Row) -> bytes | None:
     return None if row["records"] is None else base64.b64decode(row["records"])
 
 
-def _compare_errors(found: Sequence[tuple[int, str]], row: Row) -> str | None:
+def _compare_errors(found: Sequence[tuple[int, str | None]], row: Row) -> str | None:
     expected = [(index, text) for index, text in row.get("record_errors", ())]
-    for (index, text), (their_index, their_text) in zip(found, expected, strict=False):
+    said = [(index, text or "") for index, text in found]
+    for (index, text), (their_index, their_text) in zip(said, expected, strict=False):
         if index != their_index or _WINDOW.sub("", text) != _WINDOW.sub("", their_text):
             return f"record {index}: {text!r}, expected record {their_index}: {their_text!r}"
         for mine, theirs in zip(_bounds(text), _bounds(their_text), strict=True):

@@ -45,6 +45,7 @@ def copy(case: str, to: Path) -> Path:
         "11-delete-records",
         "11b-retention",
         "12-leader-epochs",
+        "19-timed-out-transactions",
     ],
 )
 def test_files_are_those_of_a_real_broker(case: str) -> None:

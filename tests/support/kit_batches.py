@@ -27,6 +27,7 @@ FIELDS = (
 )
 HEADER = struct.Struct(">" + "".join(form for _, form in FIELDS))
 CRC_FROM = 21
+MAGIC_AT = 16
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FLAGS = ((8, "append_time"), (16, "txn"), (32, "control"), (64, "delete_horizon"))
 KNOWN_ATTRIBUTES = 0x7F
@@ -100,10 +101,14 @@ def _text(value: Tree) -> bytes:
 
 
 def decode_batches(data: bytes) -> list[Tree]:
-    """All batches; of one that is cut off at the end, how many bytes there are."""
+    """All batches, and messages of the older formats as they are; of one that is cut off, how many bytes there are."""
     found: list[Tree] = []
     while data:
         size = struct.unpack_from(">i", data, 8)[0] + 12 if len(data) >= 12 else len(data) + 1
+        if size <= len(data) and size > MAGIC_AT and data[MAGIC_AT] < 2:
+            found.append({"message": data[:size].hex()})
+            data = data[size:]
+            continue
         if size > len(data) or size < HEADER.size:
             return [*found, {"partial": len(data)}]
         found.append(_decode_batch(data[:size]))

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
+from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.partitions import broker_node
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.wire.framing import FrameSplitter, decode_response, encode_request
-from broker_core.wire.schemas import BY_NAME
+from broker_core.wire.schemas import BY_NAME, offered
 from broker_core.zk.memory_store import MemoryStore
 from tests.support.kit_trees import Steadying, Tree, decode, encode
 from tests.support.paths import DATA
@@ -65,14 +66,17 @@ def cases(area: str) -> dict[str, Tree]:
 class Cluster:
     """Three brokers, and what comes out of their connections. `is_first`: no producer has had an id yet."""
 
-    def __init__(self, *, is_first: bool, area: str = "") -> None:
-        self.run = Run(CONFIGS.get(area, CONFIG), disk=SimulatedDisk(), zk=MemoryStore())
+    def __init__(self, *, is_first: bool, area: str = "", era: str = DEFAULT_ERA) -> None:
+        config = msgspec.structs.replace(CONFIGS.get(area, CONFIG), era=era)
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
         self.run.advance(5_000_000)
+        self.apis = offered(ERAS[era])
         self.received: dict[int, list[bytes]] = {}
         self.played = 0
-        for key in ("group:warm", "txn:warm"):
+        has_transactions = ERAS[era].transactions.are_supported
+        for key in ("group:warm", "txn:warm")[: 1 + has_transactions]:
             Conversation(self).broker(key)
-        if not is_first:
+        if not is_first and has_transactions:
             # The first producer id is 0. It was allocated in the first area that allocates any, whose cases expect it.
             first = Conversation(self)
             while first.ask(0, "InitProducerId", 4, FIRST_ID)["error_code"] != "NONE":
@@ -83,6 +87,11 @@ class Cluster:
     def now_ms(self) -> int:
         """Its calendar."""
         return CONFIG.start_wall_ms + self.run.now_us // 1_000
+
+    @property
+    def has_admin_apis(self) -> bool:
+        """Whether clients can create topics and look up the controller."""
+        return BY_NAME["CreateTopics"].key in self.apis
 
     def pass_time(self, until_us: int) -> None:
         """Runs on, and sorts what comes out."""
@@ -155,6 +164,8 @@ class Conversation:
         if place.startswith("not:"):
             other = self.broker(place[4:])
             return next(broker_id for broker_id in self._brokers if broker_id != other)
+        if place == "controller" and not self._cluster.has_admin_apis:
+            return int(self._names["controller"])
         if place == "controller":
             controller: int = self.ask(self._brokers[0], "Metadata", 1, {"topics": []})["controller_id"]
             return controller
@@ -175,12 +186,19 @@ class Conversation:
         return self._links[key]
 
     def ask(self, broker_id: int, api: str, version: int, tree: Tree) -> Tree:
-        """One request aside from the steps."""
+        """One request aside from the steps, in the latest version of the era."""
+        schema = BY_NAME[api]
+        version = min(version, self._cluster.apis[schema.key][1])
+        known = {field.name for field in schema.request.structs[schema.request.name].fields if field.is_in(version)}
+        tree = {name: part for name, part in tree.items() if {name, f"{name}_ms"} & known}
         link = self._link(broker_id, "aside")
         correlation_id = self._send(link, {"api": api, "version": version, "request": tree})
         return self._receive(link, {"api": api, "version": version}, correlation_id)
 
     def _create_topics(self, topics: dict[str, Tree]) -> None:
+        if not self._cluster.has_admin_apis:
+            self._create_with_tool(topics)
+            return
         wanted = []
         for name, tree in topics.items():
             assignments = tree.get("assign", [["${b0}", "${b1}", "${b2}"]])
@@ -199,6 +217,18 @@ class Conversation:
         created = self.ask(self.broker("controller"), "CreateTopics", 4, {"topics": wanted, "timeout": 10_000})
         assert {topic["error_code"] for topic in created["topics"]} == {"NONE"}
         self._cluster.pass_time(self._cluster.run.now_us + 1_000_000)
+
+    def _create_with_tool(self, topics: dict[str, Tree]) -> None:
+        """For a release without CreateTopics."""
+        for name, tree in topics.items():
+            rows = self._fill(tree.get("assign", [["${b0}", "${b1}", "${b2}"]]))
+            assignment = ",".join(":".join(str(broker_id) for broker_id in row) for row in rows)
+            configs = {"retention.ms": -1, **tree.get("configs", {})}
+            options = " ".join(f"--config {key}={value}" for key, value in configs.items())
+            topic = self._fill(name)
+            line = f"kafka-topics.sh --create --topic {topic} --replica-assignment {assignment} {options}"
+            self._cluster.run.submit(line)
+        self._cluster.pass_time(self._cluster.run.now_us + 2_000_000)
 
     # variables
 

@@ -49,21 +49,21 @@ class DelayedTopics(msgspec.Struct):
     broker's metadata contains its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
 
     Attributes:
-        expected: the number of partitions with a leader that each topic must have; 0 = the topic must be deleted.
+        expected: the partitions of each topic that must have a leader; none = the topic must be deleted.
         results: the result for each topic; for those in `expected` it is valid once their effect is visible.
         respond_with: the class of the response.
     """
 
     message: Message
-    expected: dict[str, int]
+    expected: dict[str, tuple[int, ...]]
     results: tuple[TopicResult, ...]
     respond_with: type
 
     def _shows(self, metadata: MetadataCache, topic: str) -> bool:
-        count = self.expected[topic]
-        if count == 0:
+        expected = self.expected[topic]
+        if not expected:
             return topic not in metadata.topic_ids
-        for index in range(count):
+        for index in expected:
             state = metadata.partitions.get(partition_name(topic, index))
             if state is None or state.leader < 0:
                 return False

@@ -27,8 +27,8 @@ from broker_core.config_defs import (
     without_listener,
 )
 from broker_core.config_defs.java_text import parse_integer, split
-from broker_core.controller.admin import validate_topic_name
 from broker_core.controller.controller import Controller
+from broker_core.controller.topic_names import validate_topic_name
 from broker_core.eras import Era
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.zookeeper import ZkClient
@@ -94,7 +94,7 @@ class ConfigAdmin:
         return DescribeConfigsResult(resource, configs=tuple(configs))
 
     def _topic_entries(self, topic: str) -> list[ConfigEntry]:
-        validate_topic_name(topic)
+        validate_topic_name(topic, self.host.era.creations.names)
         if topic not in self.host.metadata.topic_ids:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         return self.topic_entries(self.host.controller.zk.topic_configs(topic))
@@ -102,8 +102,9 @@ class ConfigAdmin:
     def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
         """The effective configuration of a topic with these overrides."""
         unknown = [name for name in overrides if name not in TOPIC_CONFIGS]
+        absent = self.host.era.requests.absent_topic_configs
         return [
-            *(self._topic_entry(name, overrides) for name in TOPIC_CONFIGS),
+            *(self._topic_entry(name, overrides) for name in TOPIC_CONFIGS if name not in absent),
             *(_secret(name) for name in unknown),
         ]
 
@@ -189,7 +190,7 @@ class ConfigAdmin:
             fault = path_fault(ConfigZnode.path("topics", resource.name)) if is_topic else None
             if fault is not None:
                 raise ConfigException(fault)
-            return _changed(now, ops, keys)
+            return _changed(now, ops, keys, self.host.era.requests.invalid_config)
 
         return self._alter(resource, validate_only, change, [op.name for op in ops])
 
@@ -210,14 +211,16 @@ class ConfigAdmin:
         except InvalidConfigurationException as error:
             return AlterConfigsResult(resource, Errors.INVALID_CONFIG, str(error))
         except ConfigException as error:
-            if resource.type == "BROKER":
+            if resource.type == "BROKER" and not self.host.era.requests.names_broker_resource:
                 return AlterConfigsResult(resource, Errors.INVALID_REQUEST, str(error))
-            why = f"Invalid config value for resource {resource}: {error}"
-            return AlterConfigsResult(resource, Errors.INVALID_CONFIG, why)
+            shown = self.host.era.requests.resource_text.format(type=resource.type, name=resource.name)
+            why = f"Invalid config value for resource {shown}: {error}"
+            return AlterConfigsResult(resource, self.host.era.requests.invalid_config, why)
         except KafkaException as refused:
             return AlterConfigsResult(resource, refused.error, refused.message)
-        except _Unforeseen:
-            return AlterConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR)
+        except _Unforeseen as error:
+            unfound = f"key not found: {error}" if self.host.era.requests.explains_failures else None
+            return AlterConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR, unfound)
         return AlterConfigsResult(resource)
 
     def _alter_loggers(
@@ -226,6 +229,10 @@ class ConfigAdmin:
         try:
             self._loggers.alter(resource.name, ops, validate_only)
         except KafkaException as refused:
+            era = self.host.era.requests
+            if era.names_broker_resource and refused.error is Errors.INVALID_CONFIG:
+                why = f"Invalid config value for resource {resource}: {refused.message}"
+                return AlterConfigsResult(resource, era.invalid_config, why)
             return AlterConfigsResult(resource, refused.error, refused.message)
         except UnknownOperationError:
             return AlterConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR)
@@ -237,15 +244,19 @@ class ConfigAdmin:
         has_path = path_fault(ConfigZnode.path("topics", topic)) is None
         configs = change(read_entity(self.host.zk, "topics", topic) if has_path else {})
         if topic not in self.host.metadata.topic_ids:
+            if self.host.era.requests.explains_failures:
+                validate_topic_name(topic, self.host.era.creations.names)
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f'Topic "{topic}" does not exist.')
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
-        validate_topic_configs(configs, self.host.dynamic.current.settings)
+        absent = self.host.era.requests.absent_topic_configs
+        validate_topic_configs(configs, self.host.dynamic.current.settings, absent)
         if not validate_only:
             names_only = self.host.era.zookeeper.config_changes == "topic names"
             write_entity(self.host.zk, "topics", topic, configs, names_only=names_only)
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:
         if name:
-            self._check_broker(name, "Node", "")
+            self._check_broker(name, self.host.era.requests.broker_called, "")
         # As a number: "01" is broker 1.
         entity = str(parse_integer(name)) if name else ConfigZnode.DEFAULT_ENTITY
         configs = change(acceptable(read_entity(self.host.zk, "brokers", entity), per_broker=bool(name)))
@@ -273,7 +284,9 @@ class _Unforeseen(LookupError):
     """A lookup that fails in Kafka because a name is missing."""
 
 
-def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[str, ConfigKey]) -> dict[str, str]:
+def _changed(
+    now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[str, ConfigKey], not_allowed: Errors
+) -> dict[str, str]:
     """`prepareIncrementalConfigs`."""
     configs = dict(now)
     for op in ops:
@@ -284,10 +297,10 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[
         else:
             key = keys.get(op.name)
             if key is None or op.operation == "UNKNOWN":
-                raise _Unforeseen(op)
+                raise _Unforeseen(op.name)
             if key.type is not ConfigType.LIST:
-                raise InvalidConfigurationException(
-                    f"Config value {op.operation.lower()} is not allowed for config key: {op.name}"
+                raise KafkaException(
+                    not_allowed, f"Config value {op.operation.lower()} is not allowed for config key: {op.name}"
                 )
             listed = [each for each in configs.get(op.name, text_of(key.default)).split(",") if each]
             given = split(op.value or "", ",")

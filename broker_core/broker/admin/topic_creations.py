@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.admin.admin_purgatory import AdminPurgatory, DelayedTopics
-from broker_core.broker.common.guard import report_failure
+from broker_core.broker.common.guard import close_after_failure
 from broker_core.controller.controller import Controller
 from broker_core.errors import Errors
 from broker_core.sim.handlers import TimerHandler
@@ -19,7 +19,7 @@ from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse,
 from broker_core.zk.znodes import TopicZnode
 
 SLICE_TIMER = "topic_creations_slice"
-TOPICS_PER_SLICE = 100
+TOPICS_PER_SLICE = 10
 SLICE_PAUSE_US = 10_000
 BLOCKED_PAUSE_US = 100_000
 """The interval at which ZooKeeper's reachability is checked."""
@@ -51,7 +51,7 @@ class Progress(msgspec.Struct):
     message: Message
     began_us: int
     results: list[TopicResult]
-    expected: dict[str, int]
+    expected: dict[str, tuple[int, ...]]
 
 
 class TopicCreations:
@@ -77,8 +77,7 @@ class TopicCreations:
         try:
             self._handle_slice(progress)
         except Exception as failure:
-            report_failure(broker.kernel, failure, broker.name, progress.message.api)
-            broker.kernel.close_connection(progress.message)
+            close_after_failure(broker, failure, progress.message)
 
     def _handle_slice(self, progress: Progress) -> None:
         broker = self._broker
@@ -88,7 +87,7 @@ class TopicCreations:
             progress.results.append(result)
             if result.error is Errors.NONE and not body.validate_only:
                 data, _ = broker.zk.get(TopicZnode.path(result.name))
-                progress.expected[result.name] = len(TopicZnode.decode(result.name, data).partitions)
+                progress.expected[result.name] = tuple(TopicZnode.decode(result.name, data).partitions)
         if len(progress.results) < len(body.topics):
             broker.timer(SLICE_PAUSE_US, SLICE_TIMER, progress)
             return

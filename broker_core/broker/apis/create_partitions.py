@@ -14,7 +14,9 @@ def handle(services: ControllerServices, message: Message) -> None:
     expected = {}
     if not body.validate_only:
         counts = {spec.name: spec.count for spec in body.topics}
-        expected = {result.name: counts[result.name] for result in response.topics if result.error is Errors.NONE}
+        expected = {
+            result.name: tuple(range(counts[result.name])) for result in response.topics if result.error is Errors.NONE
+        }
     services.waiting_admin.park(
         DelayedTopics(message, expected, response.topics, CreatePartitionsResponse), body.timeout_ms
     )

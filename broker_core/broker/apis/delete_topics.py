@@ -15,5 +15,5 @@ def handle(services: ControllerServices, message: Message) -> None:
     topic_ids = dict(services.metadata.topic_ids)
     results = services.controller.delete_topics(body).topics
     results = tuple(structs.replace(result, topic_id=topic_ids.get(result.name, "")) for result in results)
-    expected = {result.name: 0 for result in results if result.error is Errors.NONE}
+    expected: dict[str, tuple[int, ...]] = {result.name: () for result in results if result.error is Errors.NONE}
     services.waiting_admin.park(DelayedTopics(message, expected, results, DeleteTopicsResponse), body.timeout_ms)

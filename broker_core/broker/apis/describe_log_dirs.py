@@ -12,6 +12,9 @@ from broker_core.wire.messages import (
     LogDirReplica,
 )
 
+DISK_BYTES = 1 << 40
+"""The size of each broker's disk (KIP-827). It is modelled: the host's would make recordings differ when replayed."""
+
 _NO_REPLICA = -1
 """The lag of a log that is there, although no controller has said since the start that it is a replica."""
 
@@ -22,18 +25,26 @@ def _offset_lag(partition: Partition) -> int:
     return max(partition.high_watermark - partition.log.log_end_offset, 0)
 
 
+def _size(partition: Partition) -> int:
+    return sum(segment.size for segment in partition.log.segments)
+
+
 def handle(services: ReplicationServices, message: Message) -> None:
     """Returns the replicas in this broker's log directory, and their sizes."""
     body: DescribeLogDirsRequest = message.body
     replicas = tuple(
         LogDirReplica(
             name,
-            sum(segment.size for segment in partition.log.segments),
+            _size(partition),
             _offset_lag(partition),
         )
         for name, partition in services.replicas.partitions.items()
         if body.topics is None or topic_of(name) in body.topics
     )
     fields = tuple((replica.partition, f"label.bytes?n={replica.size}") for replica in replicas)
-    response = DescribeLogDirsResponse((LogDirDescription(services.directory.path, replicas),))
+    used = sum(map(_size, services.replicas.partitions.values()))
+    directory = LogDirDescription(
+        services.directory.path, replicas, total_bytes=DISK_BYTES, usable_bytes=max(DISK_BYTES - used, 0)
+    )
+    response = DescribeLogDirsResponse((directory,))
     services.kernel.respond(message, response, label=f"label.replicas?n={len(replicas)}", fields=fields)

@@ -1,7 +1,7 @@
 """DescribeProducers (API key 61, KIP-664)."""
 
 from broker_core.broker.apis.services import ReplicationServices
-from broker_core.controller.admin import validate_topic_name
+from broker_core.controller.topic_names import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Message

@@ -28,7 +28,8 @@ def handle(services: CoordinatorServices, message: Message) -> None:
 
 def _find(services: CoordinatorServices, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if request.key_type not in (GROUP, TRANSACTION):
-        return FindCoordinatorResponse(Errors.INVALID_REQUEST)
+        is_known_error = services.era.requests.unknown_key_type == "invalid request"
+        return FindCoordinatorResponse(Errors.INVALID_REQUEST if is_known_error else Errors.UNKNOWN_SERVER_ERROR)
     is_group = request.key_type == GROUP
     topic = OFFSETS_TOPIC if is_group else TRANSACTION_TOPIC
     if topic not in services.metadata.topic_ids:

@@ -1,7 +1,7 @@
 """Metadata (API key 3)."""
 
 from broker_core.broker.apis.services import TopicCreationServices
-from broker_core.controller.admin import validate_topic_name
+from broker_core.controller.topic_names import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import CreateTopicSpec, MetadataRequest, MetadataResponse
@@ -24,11 +24,14 @@ def answer(services: TopicCreationServices, body: MetadataRequest) -> MetadataRe
 
 def _error_of_absent(services: TopicCreationServices, name: str, *, create: bool) -> Errors:
     """Why the topic does not exist. Creates it if the request allows that: it exists when the client retries."""
+    may_create = create and services.config.auto_create_topics_enable and services.reaches_zookeeper
+    if not may_create and not services.era.requests.refuses_absent_names:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
     try:
         validate_topic_name(name)
     except KafkaException as refused:
         return refused.error
-    if not create or not services.config.auto_create_topics_enable or not services.reaches_zookeeper:
+    if not may_create:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
     error = services.controller.admin.create_topic(CreateTopicSpec(name), validate_only=False).error
     return Errors.LEADER_NOT_AVAILABLE if error in (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS) else error

@@ -8,24 +8,16 @@ from collections.abc import Container, Mapping
 
 from broker_core.broker.apis.services import ProduceServices
 from broker_core.broker.common.produce_rules import (
-    ATTRIBUTES_LOW_BYTE,
     ONE_BATCH_VERSION,
-    ZSTD_VERSION,
     begins_transactional,
+    check_single_batch,
     is_transactional,
     refusal_of,
 )
 from broker_core.broker.coordinators.transaction_verifier import PendingVerification, ProducerSequence
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.append.append_check import batch_size_at
 from broker_core.partitions import topic_of
-from broker_core.records.compression import CompressionType
-from broker_core.records.record_batch import (
-    COMPRESSION_MASK,
-    MAGIC_POSITION,
-    MAGIC_V2,
-    parse_header,
-)
+from broker_core.records.record_batch import parse_header
 from broker_core.sim.kernel import Message
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest
@@ -38,7 +30,7 @@ def handle(services: ProduceServices, message: Message) -> None:
     body: ProduceRequest = message.body
     if body.is_unanswered:
         return
-    refusal = refusal_of(services.metadata, body)
+    refusal = refusal_of(services.metadata, body, checks_ids=services.era.requests.checks_transactional_ids)
     if refusal is not None:
         _refuse_all(services, message, refusal)
         return
@@ -114,31 +106,18 @@ def _check(
     # Null, where the translation of the request did not know the partition yet, is not a valid batch in any version.
     if data is None or body.version >= ONE_BATCH_VERSION:
         try:
-            _check_single_batch(data or b"", body.version)
+            check_single_batch(data or b"", body.version)
         except KafkaException as refusal:
-            return ProducePartitionResponse(name, refusal.error)
+            return ProducePartitionResponse(name, refusal.error, is_malformed=True)
     return None
 
 
 def _check_append(services: ProduceServices, name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
     """Why nothing may be appended to a partition, whatever the batch."""
-    if body.acks not in (-1, 0, 1):
+    if body.acks not in (-1, 0, 1) and services.era.requests.checks_acks:
         return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
     if topic_of(name) in INTERNAL_TOPICS and not (
         body.is_from_admin_client and services.era.admin_client_writes_internal_topics
     ):
         return ProducePartitionResponse(name, Errors.INVALID_TOPIC_EXCEPTION)
     return None
-
-
-def _check_single_batch(data: bytes, version: int) -> None:
-    """The rules of `ProduceRequest.validateRecords`."""
-    size = batch_size_at(data, 0)
-    if size is None:
-        raise KafkaException(Errors.INVALID_RECORD, "the request holds no whole batch for the partition")
-    if data[MAGIC_POSITION] != MAGIC_V2:
-        raise KafkaException(Errors.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
-    if version < ZSTD_VERSION and data[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
-        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE)
-    if batch_size_at(data, size) is not None:
-        raise KafkaException(Errors.INVALID_RECORD, "the request holds more than one batch for the partition")

@@ -76,6 +76,7 @@ class AdminServices(Services, Protocol):
 class TopicCreationServices(ControllerServices, Protocol):
     """Topics that a request creates implicitly (`AutoTopicCreationManager`)."""
 
+    era: Era
     config: BrokerConfig
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from broker_core.events.world import InvariantViolated
-from broker_core.sim.kernel import Kernel
+from broker_core.sim.kernel import Kernel, Message
 from broker_core.texts import Text, text
 
 RULE = "UNKNOWN_SERVER_ERROR"
@@ -54,6 +54,12 @@ def report_failure(kernel: Kernel, failure: Exception, subject: str, api: str, o
         ),
         subject,
     )
+
+
+def close_after_failure(node: Guarded, failure: Exception, message: Message) -> None:
+    """Reports that the handling of a request failed, and closes its connection."""
+    report_failure(node.kernel, failure, node.name, message.api)
+    node.kernel.close_connection(message)
 
 
 def guarded(occasion: Occasion, named: int = 0) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -23,13 +23,13 @@ def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
     return any(name in metadata.partitions for name in without) or refusal_of(metadata, body) is not None
 
 
-def refusal_of(metadata: MetadataCache, body: ProduceRequest) -> KafkaException | None:
-    """Why the request as a whole is rejected."""
+def refusal_of(metadata: MetadataCache, body: ProduceRequest, *, checks_ids: bool = True) -> KafkaException | None:
+    """Why the request as a whole is rejected. `checks_ids`: a transactional batch needs the id in the request."""
     try:
         transactional = is_transactional(body)
     except KafkaException as unreadable:
         return unreadable
-    if transactional and body.transactional_id is None:
+    if transactional and checks_ids and body.transactional_id is None:
         return KafkaException(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if ONE_BATCH_VERSION <= body.version < ZSTD_VERSION:
         known = (data for name, data in body.partitions if data and name in metadata.partitions)
@@ -56,3 +56,16 @@ def begins_transactional(data: bytes) -> bool:
     return (
         size is not None and data[MAGIC_POSITION] == MAGIC_V2 and bool(data[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
     )
+
+
+def check_single_batch(data: bytes, version: int) -> None:
+    """The rules of `ProduceRequest.validateRecords` from version 3 on. Raises KafkaException."""
+    size = batch_size_at(data, 0)
+    if size is None:
+        raise KafkaException(Errors.INVALID_RECORD, "the request holds no whole batch for the partition")
+    if data[MAGIC_POSITION] != MAGIC_V2:
+        raise KafkaException(Errors.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
+    if version < ZSTD_VERSION and data[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
+        raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE)
+    if batch_size_at(data, size) is not None:
+        raise KafkaException(Errors.INVALID_RECORD, "the request holds more than one batch for the partition")

@@ -40,9 +40,9 @@ class CoordinatorAppends:
         append that fails at once is only reported in the result.
         """
         error = self._produces.append_for_coordinator(partition, data, waiting)
-        waits = self._produces.coordinator_appends.get(partition, ())
-        if waiting is not None and any(row[0] is waiting for row in waits):
-            self._host.timer(timeout_ms * 1_000, EXPIRED_TIMER, (partition, waiting))
+        for wait in self._produces.coordinator_appends.get(partition, ()):
+            if waiting is not None and wait.waiting is waiting:
+                wait.timer_id = self._host.timer(timeout_ms * 1_000, EXPIRED_TIMER, (partition, waiting))
         return error
 
     def _expired(self, append: tuple[str, Any]) -> None:

@@ -5,9 +5,11 @@ from typing import Protocol
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.replicas.replica_manager import ReplicaManager
+from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.host import GroupSettings, Store
 from broker_core.log.unified_log import UnifiedLog
+from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Kernel
 from broker_core.topics import OFFSETS_TOPIC
 
@@ -17,6 +19,7 @@ class GroupBroker(Protocol):
 
     kernel: Kernel
     name: str
+    era: Era
     config: BrokerConfig
     metadata: MetadataCache
     replicas: ReplicaManager
@@ -37,6 +40,7 @@ class GroupHost:
         self._broker = broker
         self.kernel = broker.kernel
         self.name = broker.name
+        self.era = broker.era
 
     @property
     def wall_ms(self) -> int:
@@ -55,8 +59,11 @@ class GroupHost:
         return count or self._broker.config.offsets_topic_num_partitions
 
     def has_partition(self, partition: str) -> bool:
-        """Whether the metadata contains the partition."""
-        return partition in self._broker.metadata.partitions
+        """Whether offsets may be committed for the partition."""
+        metadata = self._broker.metadata
+        if self.era.groups.checks_commits == "topics":
+            return parse_requested(partition).topic in metadata.topic_ids
+        return partition in metadata.partitions or self.era.groups.checks_commits == "nothing"
 
     def offsets_log(self, partition: str) -> UnifiedLog:
         """The log of a partition of `__consumer_offsets` that this broker leads."""

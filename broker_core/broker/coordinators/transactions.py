@@ -64,6 +64,7 @@ class TransactionParts:
         self._host = host
         self.kernel: Kernel = host.kernel
         self.name = host.name
+        self.era = host.era
         self.producer_ids = ProducerIds(self)
         self.markers = TransactionMarkers(self)
         self.coordinator = TransactionCoordinator(self)

@@ -73,7 +73,7 @@ class LogCleaning:
             self._write({**self._offsets(), replica.name: offset})
 
     def log_deleted(self, name: str) -> None:
-        """A replica was deleted (`updateCheckpoints` without it)."""
+        """Called when a replica was deleted (`updateCheckpoints` without it)."""
         self._uncleanable.discard(name)
         if self._host.config.log_cleaner_enable:
             self._write({other: offset for other, offset in self._offsets().items() if other != name})

@@ -93,7 +93,7 @@ class LogManager:
         self.cleaner.log_deleted(partition.name)
 
     def log_truncated(self, replica: LocalReplica) -> None:
-        """A replica's log was truncated, and its recovery point with it (`LogManager.truncateTo`)."""
+        """Called when a replica's log was truncated, and its recovery point with it (`LogManager.truncateTo`)."""
         write_recovery_points(self.host)
         self.cleaner.log_truncated(replica)
 

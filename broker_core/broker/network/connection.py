@@ -225,7 +225,7 @@ class Connection(PassiveNode):
         self._server.close(self.number, Errors.UNKNOWN_SERVER_ERROR.name)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker has closed the connection, or is down."""
+        """Called when the broker has closed the connection, or is down."""
         self._server.close(self.number)
 
     def on_timer(self, name: str, data: Any) -> None:

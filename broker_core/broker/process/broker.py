@@ -73,7 +73,7 @@ class Broker:
         self.broker_epoch = -1
         self.cluster_id = ""
         self.metadata = MetadataCache()
-        self.fetch_sessions = FetchSessions()
+        self.fetch_sessions = FetchSessions(kernel.streams[f"fetch sessions {self.name}"])
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)
@@ -174,7 +174,7 @@ class Broker:
         return self._controller_id
 
     def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
-        """The content of /controller has changed."""
+        """Called when the content of /controller has changed."""
         self._controller_id = broker_id
         self.replicas.controller_epoch = max(self.replicas.controller_epoch, controller_epoch)
 

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from broker_core.broker.replicas.delayed import DelayedProduce
+from broker_core.broker.replicas.delayed import CoordinatorWait, DelayedProduce
 from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.events.waiting import RequestCompleted, RequestParked
@@ -40,8 +40,8 @@ class Produces:
         self._kernel = replicas.kernel
         self._name = replicas.name
         self._delayed: Purgatory[DelayedProduce] = Purgatory()
-        #: Partition -> (what waits, offset that the high watermark must reach), in order.
-        self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
+        #: Partition -> what waits, in order.
+        self.coordinator_appends: dict[str, list[CoordinatorWait]] = {}
         replicas.high_watermark_listeners.append(self.check)
 
     @property
@@ -93,13 +93,23 @@ class Produces:
             info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
         except KafkaException as refused:
             # The exact message is returned for individual records only; for other errors clients have their own texts.
-            start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
+            era = self._replicas.era.requests
+            error = era.refuses_records if refused.error is Errors.INVALID_RECORD else refused.error
+            start = (
+                -1 if refused.error in (*_UNREADABLE, *era.refused_without_start) else partition.log.log_start_offset
+            )
             if isinstance(refused, RecordValidationException):
                 record_errors = refused.record_errors
+                message = refused.message
+                if not era.lists_record_errors:
+                    message = record_errors[0][1] or ""
+                    if error is Errors.INVALID_RECORD:
+                        message += "."
+                    record_errors = ((record_errors[0][0], None),)
                 return ProducePartitionResponse(
-                    name, refused.error, log_start_offset=start, message=refused.message, record_errors=record_errors
+                    name, error, log_start_offset=start, message=message, record_errors=record_errors
                 ), -1
-            return ProducePartitionResponse(name, refused.error, log_start_offset=start), -1
+            return ProducePartitionResponse(name, error, log_start_offset=start), -1
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
         # The response to a duplicate batch contains its timestamp, whatever the timestamp type.
         append_time = append_time or info.is_duplicate
@@ -116,14 +126,15 @@ class Produces:
     def _wait_for_commit(
         self, message: Message, timeout_ms: int, required: dict[str, int], answers: dict[str, ProducePartitionResponse]
     ) -> None:
-        delayed = DelayedProduce(message.rpc, message, tuple(required), required, answers, 0)
+        delayed = DelayedProduce(message.rpc, message, tuple(required), required, answers, 0, message.body.acks)
         if self._try(delayed):
             self._respond(message, answers)
             return
         due_us = self._kernel.scheduler.now_us + timeout_ms * 1_000
         delayed.timer_id = self._kernel.timer(self._name, due_us, EXPIRED_TIMER, message.rpc)
         self._delayed.watch(delayed)
-        needs = ", ".join(f"{name} HW >= {offset}" for name, offset in required.items())
+        reached = f"LEO of {delayed.acks} in ISR" if delayed.acks > 1 else "HW"
+        needs = ", ".join(f"{name} {reached} >= {offset}" for name, offset in required.items())
         self._kernel.emit(
             RequestParked(
                 broker=self._name,
@@ -142,6 +153,9 @@ class Produces:
             partition = self._partitions.get(name)
             if partition is None or not partition.is_leader:
                 delayed.answer(name, Errors.NOT_LEADER_OR_FOLLOWER)
+            elif delayed.acks > 1:
+                if partition.count_in_sync_at(required_offset) >= delayed.acks:
+                    delayed.answer(name, Errors.NONE)
             elif partition.high_watermark >= required_offset:
                 enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
                 delayed.answer(name, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
@@ -158,7 +172,7 @@ class Produces:
             return answer.error
         moved = self._partitions[name].maybe_increment_high_watermark()
         if waiting is not None:
-            self.coordinator_appends.setdefault(name, []).append((waiting, last_offset + 1))
+            self.coordinator_appends.setdefault(name, []).append(CoordinatorWait(waiting, last_offset + 1))
         if moved or waiting is not None:
             self.check(name)
         self._log_appended(name)
@@ -167,24 +181,29 @@ class Produces:
     def _check_coordinator_appends(self, name: str) -> None:
         partition = self._partitions.get(name)
         if partition is None or not partition.is_leader:
-            for waiting, _ in self.coordinator_appends.pop(name):
-                self.on_coordinator_append(waiting, Errors.NOT_LEADER_OR_FOLLOWER)
+            for wait in self.coordinator_appends.pop(name):
+                self._end_wait(wait, Errors.NOT_LEADER_OR_FOLLOWER)
             return
         waits = self.coordinator_appends[name]
-        done = [waiting for waiting, required in waits if required <= partition.high_watermark]
+        done = [wait for wait in waits if wait.required <= partition.high_watermark]
         left = waits[len(done) :]
         if left:
             self.coordinator_appends[name] = left
         else:
             del self.coordinator_appends[name]
         enough = len(partition.isr_state.maximal_isr) >= partition.effective_min_isr
-        for waiting in done:
-            self.on_coordinator_append(waiting, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        for wait in done:
+            self._end_wait(wait, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+    def _end_wait(self, wait: CoordinatorWait, error: Errors) -> None:
+        if wait.timer_id:
+            self._kernel.scheduler.cancel(wait.timer_id)
+        self.on_coordinator_append(wait.waiting, error)
 
     def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
         """Stops waiting; False if it has completed already."""
         waits = self.coordinator_appends.get(name, [])
-        left = [row for row in waits if row[0] is not waiting]
+        left = [wait for wait in waits if wait.waiting is not waiting]
         if len(left) == len(waits):
             return False
         if left:
@@ -194,7 +213,7 @@ class Produces:
         return True
 
     def forget(self, name: str) -> None:
-        """The replica of this partition was deleted."""
+        """Called when the replica of this partition was deleted."""
         self._delayed.forget(name)
 
     def check(self, name: str) -> None:
@@ -206,7 +225,7 @@ class Produces:
                 self._complete(delayed, "satisfied")
 
     def expired(self, request: str) -> None:
-        """The producer's timeout has passed; the appended records stay in the log."""
+        """Called when the producer's timeout has passed; the appended records stay in the log."""
         delayed = self._delayed.get(request)
         if delayed is not None:
             for name in list(delayed.required):

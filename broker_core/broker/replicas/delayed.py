@@ -1,4 +1,6 @@
-"""Requests that wait in a broker's purgatories (`DelayedFetch`, `DelayedProduce`)."""
+"""Requests that wait in a broker's purgatories (`DelayedFetch`, `DelayedProduce`), and appends of its coordinators."""
+
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -18,9 +20,19 @@ class DelayedFetch(msgspec.Struct, gc=False):
     timer_id: int
 
 
+class CoordinatorWait(msgspec.Struct):
+    """What a coordinator does when its append is committed: when the high watermark has reached `required`. `timer_id`:
+    the timer of its timeout.
+    """
+
+    waiting: Any
+    required: int
+    timer_id: int = 0
+
+
 class DelayedProduce(msgspec.Struct, gc=False):
     """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset
-    that the high watermark must reach; `answers` has the results known so far.
+    that the high watermark must reach, or in era 0.8 `acks` in-sync replicas; `answers` has the results known so far.
     """
 
     request: str
@@ -29,6 +41,7 @@ class DelayedProduce(msgspec.Struct, gc=False):
     required: dict[str, int]
     answers: dict[str, ProducePartitionResponse]
     timer_id: int
+    acks: int = -1
 
     def answer(self, partition: str, error: Errors) -> None:
         """Sets the result of this partition. The base offset is returned with an error as well."""

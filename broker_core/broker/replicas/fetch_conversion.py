@@ -46,4 +46,4 @@ def _unreadable(answer: FetchPartitionResponse, error: Errors) -> FetchPartition
     """There are records, but not in a form that a reader of this version supports: no list of them, not even an empty
     one, and no aborted transactions.
     """
-    return FetchPartitionResponse(answer.partition, error, aborted_transactions=())
+    return FetchPartitionResponse(answer.partition, error, aborted_transactions=(), unconverted=answer)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from broker_core.errors import Errors
+from broker_core.sim.rng import RandomStream
 from broker_core.wire.messages import FetchPartitionResponse
 
 TopicPartitionKey: TypeAlias = tuple[str, int]
@@ -21,6 +22,7 @@ CACHE_SLOTS = 1_000
 
 SHARDS = 8
 _IDS_OF_A_SHARD = MAX_EPOCH // SHARDS
+MAX_ID = SHARDS * _IDS_OF_A_SHARD - 1
 
 
 def has_shard(session_id: int) -> bool:
@@ -70,9 +72,11 @@ class FetchSession:
 
     def is_included(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
         """Whether a partition is included in the response, which updates its state; the first responses of a session
-        include all. A partition with records is moved to the end afterwards, so that all are served in turn.
+        include all. A partition with records is moved to the end afterwards, so that all are served in turn. What was
+        read counts, before it is converted for an old version.
         """
         partition = self.partitions[key]
+        answer = answer.unconverted or answer
         if answer.error is not Errors.NONE:
             partition.last_high_watermark = -1
             return True
@@ -92,11 +96,13 @@ class FetchSession:
 
 
 class FetchSessions:
-    """The fetch sessions of one broker process. Ids are sequential: they need not be unpredictable here."""
+    """The fetch sessions of one broker process. Ids are random, so that another broker, or a later process of this one,
+    does not know them.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, stream: RandomStream) -> None:
         self._sessions: dict[int, FetchSession] = {}
-        self._last_id = 0
+        self._stream = stream
 
     def get(self, session_id: int) -> FetchSession | None:
         """The session, if there is one."""
@@ -108,8 +114,10 @@ class FetchSessions:
         """A new session. The least recently used one is evicted when the cache is full."""
         while len(self._sessions) >= CACHE_SLOTS:
             del self._sessions[next(iter(self._sessions))]
-        self._last_id += 1
-        session = self._sessions[self._last_id] = FetchSession(self._last_id, partitions, uses_topic_ids)
+        session_id = 0
+        while not session_id or session_id in self._sessions:
+            session_id = self._stream.between(1, MAX_ID)
+        session = self._sessions[session_id] = FetchSession(session_id, partitions, uses_topic_ids)
         return session
 
     def remove(self, session_id: int) -> None:

@@ -33,9 +33,11 @@ class Fetches:
         self._delayed: Purgatory[DelayedFetch] = Purgatory()
         behaviour = replicas.era.replication
         self._completes_stale_fetches = behaviour.completes_stale_fetches
+        self._completes_beyond_end = behaviour.completes_fetches_beyond_end
         self._selects_replicas = behaviour.reads_from_followers and bool(replicas.config.replica_selector_class)
         self._only_in_sync = behaviour.preferred_replicas_are_in_sync
         self._names_preferred_at_once = behaviour.names_preferred_replicas_at_once
+        self._may_complete_produces = not replicas.era.requests.checks_acks
         self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
 
@@ -67,8 +69,8 @@ class Fetches:
             urgent = any(self._is_stale(requested.partition, body.replica_id) for requested in body.partitions)
             answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
         is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
-        # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs.
-        if is_enough or ((byte_count or has_preferred) and self._is_satisfied(body)):
+        # `tryCompleteElseWatch`; a follower that has read nothing is at the end of its logs.
+        if is_enough or ((byte_count or not is_follower) and self._is_satisfied(body)):
             self._respond(message, body, answers)
             return
         partitions = tuple([requested.partition for requested in body.partitions])
@@ -130,7 +132,7 @@ class Fetches:
         name, replica_id = requested.partition, body.replica_id
         partition = self._partitions.get(name)
         if partition is None:
-            return FetchPartitionResponse(name, self._replicas.not_leader(name))
+            return FetchPartitionResponse(name, self._replicas.not_leader(name, body.from_follower))
         if requested.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
             error = self._replicas.epoch_error(partition, requested.current_leader_epoch, body.from_follower)
             if error is not None:
@@ -222,7 +224,7 @@ class Fetches:
                     name, refused.error, high_watermark=high_watermark, log_start_offset=log.log_start_offset
                 )
             records = read.data
-            if committed_only and records:
+            if committed_only and (records or (not most and offset < bound)):
                 aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
             elif most > 0 and offset < bound:
                 aborted = None  # The first batch does not fit: aborted transactions are null.
@@ -252,10 +254,12 @@ class Fetches:
             self._replicas.propose_isr_change(partition, PendingExpand(partition.isr, replica_id))
         if changed and partition.maybe_increment_high_watermark():
             self._replicas.high_watermark_moved(partition)
+        elif changed and self._may_complete_produces:
+            self._replicas.follower_advanced(partition)
         self._record_deletion.check(requested.partition)
 
     def forget(self, name: str) -> None:
-        """The replica of this partition was deleted."""
+        """Called when the replica of this partition was deleted."""
         self._delayed.forget(name)
 
     def check(self, name: str) -> None:
@@ -276,7 +280,7 @@ class Fetches:
             log = partition.log
             end_offset = log.log_end_offset if body.replica_id >= 0 else partition.readable_end(body.isolation_level)
             if end_offset < requested.fetch_offset:
-                if body.replica_id >= 0 or log.log_end_offset < requested.fetch_offset:
+                if self._completes_beyond_end or body.replica_id >= 0 or log.log_end_offset < requested.fetch_offset:
                     return True
                 continue
             if body.replica_id >= 0:

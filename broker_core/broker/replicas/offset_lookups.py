@@ -45,7 +45,7 @@ class OffsetLookups:
         """Version 0: several offsets, by the last write of segments (`Partition.legacyFetchOffsetsForTimestamp`)."""
         partition = self._partitions.get(name)
         if partition is None:
-            return ListOffsetsResult(name, self._replicas.not_leader(name))
+            return ListOffsetsResult(name, self._replicas.not_leader(name, body.replica_id == DEBUGGING_CONSUMER))
         error = self._replicas.epoch_error(partition, leader_epoch, from_follower=body.replica_id == DEBUGGING_CONSUMER)
         if error is not None:
             return ListOffsetsResult(name, error)
@@ -66,25 +66,27 @@ class OffsetLookups:
         replica_id = body.replica_id
         partition = self._partitions.get(name)
         if partition is None:
-            return ListOffsetsResult(name, self._replicas.not_leader(name))
+            return ListOffsetsResult(name, self._replicas.not_leader(name, body.replica_id == DEBUGGING_CONSUMER))
         error = self._replicas.epoch_error(partition, leader_epoch, from_follower=replica_id == DEBUGGING_CONSUMER)
         if error is not None:
             return ListOffsetsResult(name, error)
-        if timestamp < LATEST_TIERED_TIMESTAMP:
+        knows_special = self._replicas.era.requests.refuses_unknown_timestamps
+        if timestamp < LATEST_TIERED_TIMESTAMP and knows_special:
             return ListOffsetsResult(name, Errors.UNSUPPORTED_VERSION)
         log = partition.log
         upper_bound = partition.readable_end(body.isolation_level) if replica_id == CONSUMER else log.log_end_offset
-        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+        if timestamp == EARLIEST_TIMESTAMP or (timestamp == EARLIEST_LOCAL_TIMESTAMP and knows_special):
             first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)
         if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
             return ListOffsetsResult(name, Errors.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
             return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
-        if timestamp == LATEST_TIERED_TIMESTAMP:
+        if timestamp == LATEST_TIERED_TIMESTAMP and knows_special:
             return ListOffsetsResult(name)
+        wants_newest = timestamp == MAX_TIMESTAMP and knows_special
         try:
-            found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+            found = log.offset_of_max_timestamp() if wants_newest else log.offset_for_timestamp(timestamp)
         except KafkaException as refused:
             return ListOffsetsResult(name, refused.error)
         if found is None or found[1] >= upper_bound:

@@ -101,7 +101,7 @@ class RecordDeletion:
         )
 
     def forget(self, name: str) -> None:
-        """The replica of this partition was deleted."""
+        """Called when the replica of this partition was deleted."""
         self._purgatory.forget(name)
 
     def check(self, name: str) -> None:
@@ -111,7 +111,7 @@ class RecordDeletion:
                 self._complete(delayed, "satisfied")
 
     def expired(self, request: str) -> None:
-        """The request's timeout has passed; the leader's log start offset stays raised."""
+        """Called when the request's timeout has passed; the leader's log start offset stays raised."""
         delayed = self._purgatory.get(request)
         if delayed is not None:
             for name in list(delayed.required):

@@ -35,8 +35,10 @@ class ReplicaAccess(Protocol):
     @property
     def wall_ms(self) -> int: ...
 
-    def not_leader(self, name: str) -> Errors:
-        """The error for a partition that this broker does not lead."""
+    def not_leader(self, name: str, from_follower: bool = False) -> Errors:
+        """The error for a partition that this broker does not lead, or, for a request that followers may serve, too,
+        does not host.
+        """
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
@@ -48,3 +50,6 @@ class ReplicaAccess(Protocol):
 
     def high_watermark_moved(self, partition: Partition) -> None:
         """Calls the listeners."""
+
+    def follower_advanced(self, partition: Partition) -> None:
+        """Completes produces that wait for a number of replicas."""

@@ -245,10 +245,15 @@ class ReplicaManager:
 
     # What its parts call.
 
-    def not_leader(self, name: str) -> Errors:
+    def not_leader(self, name: str, from_follower: bool = False) -> Errors:
         """The error for a partition that this broker does not lead: other brokers host it, or it is unknown."""
-        known = name in self.host.metadata.partitions
-        return Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        if name not in self.host.metadata.partitions:
+            return Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return (
+            Errors.NOT_LEADER_OR_FOLLOWER
+            if name in self.partitions
+            else self.era.requests.absent_replica[from_follower]
+        )
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
@@ -263,9 +268,13 @@ class ReplicaManager:
         return None if serves else Errors.NOT_LEADER_OR_FOLLOWER
 
     def high_watermark_moved(self, partition: Partition) -> None:
-        """The high watermark has advanced: delayed produce and fetch requests may complete."""
+        """Called when the high watermark has advanced: delayed produce and fetch requests may complete."""
         for listener in self.high_watermark_listeners:
             listener(partition.name)
+
+    def follower_advanced(self, partition: Partition) -> None:
+        """A follower has more records, and the high watermark is the same: with acks=2 that may be enough."""
+        self.produces.check(partition.name)
 
     def _log_appended(self, name: str) -> None:
         """Followers may wait for records that are not committed yet."""

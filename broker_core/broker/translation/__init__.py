@@ -11,6 +11,7 @@ from broker_core.broker.translation.between_brokers import BETWEEN_BROKERS
 from broker_core.broker.translation.committed_offsets import OFFSET_COMMIT, OFFSET_FETCH
 from broker_core.broker.translation.common import RequestContext, Translation, immediate
 from broker_core.broker.translation.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+from broker_core.broker.translation.consumer_group_protocol import CONSUMER_GROUP_PROTOCOL
 from broker_core.broker.translation.delete_records import DELETE_RECORDS
 from broker_core.broker.translation.delete_topics import DELETE_TOPICS
 from broker_core.broker.translation.describe_log_dirs import DESCRIBE_LOG_DIRS
@@ -21,7 +22,6 @@ from broker_core.broker.translation.group_admin import DELETE_GROUPS, DESCRIBE_G
 from broker_core.broker.translation.list_offsets import LIST_OFFSETS
 from broker_core.broker.translation.membership import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from broker_core.broker.translation.metadata import METADATA
-from broker_core.broker.translation.new_protocol import NEW_PROTOCOL
 from broker_core.broker.translation.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from broker_core.broker.translation.produce import PRODUCE
 from broker_core.broker.translation.quotas import CLIENT_QUOTAS
@@ -69,8 +69,8 @@ TRANSLATIONS: dict[str, Translation] = {
     "SyncGroup": SYNC_GROUP,
     **BETWEEN_BROKERS,
     **CLIENT_QUOTAS,
+    **CONSUMER_GROUP_PROTOCOL,
     **DESCRIBE_TRANSACTIONS,
-    **NEW_PROTOCOL,
     "UpdateFeatures": immediate(update_features.body),
     **SCRAM,
     **SECURITY,

@@ -7,6 +7,7 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
+    as_map,
     by_topic,
     commit_order,
     committed_topics,
@@ -24,10 +25,13 @@ from broker_core.wire.schemas import SCHEMAS
 _COMMIT = SCHEMAS[8].response
 _FETCH = SCHEMAS[9].response
 
+_GROUP_ERROR_VERSION = 2
+"""From this version on the response has an error for the group."""
 _GROUPS_VERSION = 8
 
 
 def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
+    request.topics = as_map(request.topics, context)
     partitions = partitions_of(request.topics)
     if context.version > 0:
         partitions = commit_order(partitions, context)
@@ -83,10 +87,27 @@ def _fetch_answer(body: OffsetFetchResponse, request: Any, context: RequestConte
                 for group, each in zip(request.groups, body.groups, strict=True)
             ]
         )
+    if context.version < _GROUP_ERROR_VERSION and context.broker.era.groups.offset_errors_by_partition:
+        refused = tuple(
+            (name, body.error) for name in _partitions(request.topics) or () if body.error is not Errors.NONE
+        )
+        if refused:
+            nothing = tuple((name, -1, -1, "") for name, _ in refused)
+            body = OffsetFetchResponse(body.error, nothing, errors=refused)
+    if not context.broker.era.groups.keeps_offsets_of_absent_topics:
+        body = _of_known(body, context)
     return _FETCH.type(
         topics=_topics(body, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition),
         error_code=body.error.code,
     )
+
+
+def _of_known(body: OffsetFetchResponse, context: RequestContext) -> OffsetFetchResponse:
+    """The response with an error for each partition that is not in the metadata, whatever was committed for it."""
+    known = context.broker.metadata.partitions
+    absent = tuple((row[0], Errors.UNKNOWN_TOPIC_OR_PARTITION) for row in body.partitions if row[0] not in known)
+    rows = tuple(row if row[0] in known else (row[0], -1, -1, "") for row in body.partitions)
+    return OffsetFetchResponse(body.error, rows, unstable=body.unstable, errors=(*absent, *body.errors))
 
 
 def _topics(body: OffsetFetchResponse, topic_type: Any, partition_type: Any) -> list[Any]:

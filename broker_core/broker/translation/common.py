@@ -9,8 +9,8 @@ from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
-from broker_core.controller.admin import why_no_topic_name
 from broker_core.controller.controller import Controller
+from broker_core.controller.topic_names import why_no_topic_name
 from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.partitions import parse_requested, requested_partition
@@ -118,6 +118,20 @@ def partitions_of(
         for each in getattr(topic, partitions):
             index = each if isinstance(each, int) else index_of(each)
             yield requested_partition(getattr(topic, name), index), each
+
+
+def as_map(topics: list[Any], context: RequestContext, name: str = "name", partitions: str = "partitions") -> list[Any]:
+    """The topics of a request, or of its response, as releases have them that read partitions into a map."""
+    if not context.broker.era.requests.reads_partition_maps:
+        return topics
+    found: dict[str, tuple[Any, dict[int, Any]]] = {}
+    for topic in topics:
+        for each in getattr(topic, partitions):
+            _, by_index = found.setdefault(getattr(topic, name), (topic, {}))
+            by_index[each if isinstance(each, int) else index_of(each)] = each
+    for topic, by_index in found.values():
+        setattr(topic, partitions, list(by_index.values()))
+    return [topic for topic, _ in found.values()]
 
 
 def index_of(partition: Any) -> int:

@@ -21,6 +21,8 @@ from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
 from broker_core.config_defs.java_text import scala_hash_set_order
 from broker_core.config_defs.keys import ConfigKey
 from broker_core.errors import Errors
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
 from broker_core.wire.messages import (
     AlterConfigOp,
     AlterConfigsRequest,
@@ -50,6 +52,7 @@ _KEYS: dict[int, Mapping[str, ConfigKey]] = {
     BROKER_LOGGER_RESOURCE: {},
 }
 
+_UNKNOWN_RESOURCE = 0
 _NOT_IN_ZOOKEEPER = "Config type client-metrics is only supported on KRaft clusters"
 _MALFORMED = exception_message(Errors.INVALID_REQUEST)
 """The error for every resource if one has an unknown type."""
@@ -65,8 +68,13 @@ def _resource(asked_for: Any) -> ConfigResource:
 
 
 def _describe_body(request: Any, context: RequestContext) -> Any:
-    if any(each.resource_type not in (*_TYPES, CLIENT_METRICS_RESOURCE) for each in request.resources):
-        return Immediate(_DESCRIBE.type(results=[_undescribed(each, _MALFORMED) for each in request.resources]))
+    era = context.broker.era.requests
+    request.resources = _as_map(request.resources, context)
+    known = _TYPES if era.names_unknown_types else (*_TYPES, CLIENT_METRICS_RESOURCE)
+    unknown = next((each for each in request.resources if each.resource_type not in known), None)
+    if unknown is not None:
+        why = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
+        return Immediate(_refused_all(request, why if era.names_unknown_types else _MALFORMED, era.names_unknown_types))
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
 
@@ -78,8 +86,22 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, context: Reque
             why = _NOT_IN_ZOOKEEPER if each.resource_name else "Client metrics subscription name must not be empty"
             results.append(_undescribed(each, why))
         else:
-            results.append(_described(next(described), each, request))
+            results.append(_described(next(described), each, request, context))
     return _DESCRIBE.type(results=results)
+
+
+def _refused_all(request: Any, why: str, names_unknown: bool) -> Any:
+    for each in request.resources:
+        if each.resource_type not in _TYPES and names_unknown:
+            each.resource_type = _UNKNOWN_RESOURCE
+    return _DESCRIBE.type(results=[_undescribed(each, why) for each in request.resources])
+
+
+def _as_map(resources: list[Any], context: RequestContext) -> list[Any]:
+    """The resources of a request. In releases that accept repetition, the last one of the same name counts."""
+    if context.broker.era.requests.fails_on_repetition:
+        return resources
+    return list({(each.resource_type, each.resource_name): each for each in resources}.values())
 
 
 def _undescribed(each: Any, why: str) -> Any:
@@ -91,12 +113,14 @@ def _undescribed(each: Any, why: str) -> Any:
     )
 
 
-def _described(result: DescribeConfigsResult, each: Any, request: Any) -> Any:
-    wanted = set(each.configuration_keys or ())
-    entries = {entry.name: entry for entry in result.configs if not wanted or entry.name in wanted}
+def _described(result: DescribeConfigsResult, each: Any, request: Any, context: RequestContext) -> Any:
+    era = context.broker.era.requests
+    names = each.configuration_keys
+    is_all = names is None or (not names and era.describes_no_names)
+    entries = {entry.name: entry for entry in result.configs if is_all or entry.name in names}
     return _DESCRIBE.DescribeConfigsResult(
         error_code=result.error.code,
-        error_message=result.message,
+        error_message=("" if result.error is Errors.NONE else result.message) or era.described_without_error,
         resource_type=each.resource_type,
         resource_name=each.resource_name,
         # In the order of the hash map of `ConfigHelper`.
@@ -150,6 +174,9 @@ def _refusal(each: Any, context: RequestContext, is_incremental: bool) -> Refusa
     ]
     if nulls:
         return Errors.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
+    names_unknown = context.broker.era.requests.names_unknown_types
+    if names_unknown and each.resource_type not in _TYPES:
+        return Errors.INVALID_REQUEST, "Unexpected resource type UNKNOWN"
     if each.resource_type == CLIENT_METRICS_RESOURCE:
         return Errors.INVALID_REQUEST, _NOT_THESE
     if each.resource_type not in _TYPES or (each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental):
@@ -166,6 +193,15 @@ def _operation(number: int) -> Operation:
 
 
 def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest | Unanswered:
+    request.resources = _as_map(request.resources, context)
+    era = context.broker.era.requests
+    if not era.refuses_null_settings and any(
+        entry.value is None for each in request.resources for entry in each.configs
+    ):
+        raise WireError(text("wire.null_setting"))
+    if not era.refuses_repeated_names:
+        for each in request.resources:
+            each.configs = list({config.name: config for config in each.configs}.values())
     resources = tuple(
         (_resource(each), tuple((config.name, config.value) for config in each.configs))
         for each, refusal in zip(request.resources, _refusals(request, context, is_incremental=False), strict=True)
@@ -178,6 +214,7 @@ def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest | 
 
 
 def _incremental_body(request: Any, context: RequestContext) -> IncrementalAlterConfigsRequest:
+    request.resources = _as_map(request.resources, context)
     resources = tuple(
         (
             _resource(each),

@@ -40,6 +40,8 @@ def _answer(body: DeleteTopicsResponse, request: Any, context: RequestContext) -
     by_id = {result.topic_id: result for result in body.topics if result.topic_id}
     responses = []
     topics = _topics(request, context)
+    if not context.broker.era.requests.repeats_deletions:
+        topics = list({topic.name: topic for topic in topics}.values())
     is_controller = context.broker.known_controller() == context.broker.broker_id
     is_refused = any(_is_both(topic) for topic in topics)
     for topic in topics:

@@ -39,6 +39,8 @@ def _answer(body: DescribeLogDirsResponse, request: Any, context: RequestContext
                         (row.partition, row) for row in directory.replicas if wanted is None or row.partition in wanted
                     ).items()
                 ],
+                total_bytes=directory.total_bytes,
+                usable_bytes=directory.usable_bytes,
             )
             for directory in body.log_dirs
         ]

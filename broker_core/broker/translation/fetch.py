@@ -8,6 +8,8 @@ from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, Reques
 from broker_core.broker.translation.leaders import current_leader, endpoints
 from broker_core.errors import Errors
 from broker_core.partitions import requested_partition
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -17,10 +19,11 @@ _FOLLOWER_VERSION = 11
 """From this version on a consumer may fetch from a follower (KIP-392)."""
 _REPLICA_STATE_VERSION = 15
 _LEADER_VERSION = 16
-_ISOLATION_LEVELS = (0, 1)
+_READ_UNCOMMITTED = 0
+_ISOLATION_LEVELS = (_READ_UNCOMMITTED, 1)
 
 _STALE = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
-_UNKNOWN = (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_ID)
+_UNKNOWN = (Errors.UNKNOWN_TOPIC_ID, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _key(topic: Any, version: int) -> str:
@@ -55,6 +58,8 @@ def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
 
 def _body(request: Any, context: RequestContext) -> Any:
     version, sessions = context.version, context.broker.fetch_sessions
+    if request.isolation_level not in _ISOLATION_LEVELS and not context.broker.era.requests.refuses_isolation_levels:
+        raise WireError(text("wire.isolation_level", isolation_level=request.isolation_level))
     if not has_shard(request.session_id):
         return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
     wanted = _requested_partitions(request, version)
@@ -133,7 +138,7 @@ def _refused(request: Any, version: int, error: Errors) -> Any:
 def _rows(
     body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], context: RequestContext
 ) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
-    """The response for each partition; missing ones come last."""
+    """The response for each partition; missing ones come last, those with an unknown topic id first among them."""
     found = {row.partition: row for row in body.partitions}
     rows = []
     for key, each in wanted.items():
@@ -146,7 +151,7 @@ def _rows(
         elif context.version >= _TOPIC_IDS_VERSION and context.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
             row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
         rows.append((key, row))
-    return sorted(rows, key=lambda each: each[1].error in _UNKNOWN)
+    return sorted(rows, key=lambda each: _UNKNOWN.index(each[1].error) + 1 if each[1].error in _UNKNOWN else 0)
 
 
 def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
@@ -162,12 +167,15 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
     if request.session_epoch == 0:
         session = sessions.create({key: wanted[key] for key, _ in rows}, version >= _TOPIC_IDS_VERSION)
     topics: list[tuple[str, list[Any]]] = []
+    era = context.broker.era.requests
     leaders: set[int] = set()
     for key, row in rows:
         topic, index = key
         if session is not None and not session.is_included(key, row, is_first=not is_incremental):
             continue
-        partition = _partition(row, index)
+        partition = _partition(row, index, context)
+        if request.isolation_level == _READ_UNCOMMITTED and not era.returns_stable_offset_to_all:
+            partition.last_stable_offset = -1
         if version >= _LEADER_VERSION and row.error in _STALE:
             leader = partition.current_leader
             leader.leader_id, leader.leader_epoch = current_leader(row.partition, context)
@@ -189,14 +197,19 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
     )
 
 
-def _partition(row: FetchPartitionResponse, index: int) -> Any:
+def _aborted(transactions: tuple[()] | None) -> list[Any] | None:
+    return None if transactions is None else list(transactions)
+
+
+def _partition(row: FetchPartitionResponse, index: int, context: RequestContext) -> Any:
     if row.error is not Errors.NONE:
         is_unreadable = row.aborted_transactions is not None
+        unread = context.broker.era.requests.unread_aborted
         return _WIRE.PartitionData(
             partition_index=index,
             error_code=row.error.code,
             high_watermark=-1,
-            aborted_transactions=[] if is_unreadable or row.error in _UNKNOWN else None,
+            aborted_transactions=_aborted(unread) if is_unreadable or row.error in _UNKNOWN else None,
             records=None if is_unreadable else b"",
         )
     partition = _WIRE.PartitionData(

@@ -5,18 +5,24 @@ from typing import Any
 from broker_core.broker.translation.common import Immediate, RequestContext, Translation
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
 from broker_core.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[10].response
 _BATCH_VERSION = 4
+_KEY_TYPES = (0, 1)
 _SHARE_GROUP = 2
 """A key type that 3.9 accepts from version 6 on, and that has no coordinator yet (KIP-932)."""
 _SHARE_GROUP_VERSION = 6
 
 
 def _body(request: Any, context: RequestContext) -> Any:
-    if request.key_type == _SHARE_GROUP:
+    unknown = context.broker.era.requests.unknown_key_type
+    if request.key_type not in _KEY_TYPES and unknown == "unparsable":
+        raise WireError(text("wire.key_type", key_type=request.key_type))
+    if request.key_type == _SHARE_GROUP and unknown == "invalid request":
         return Immediate(_without_coordinator(request, context))
     if context.version >= _BATCH_VERSION:
         return FindCoordinatorRequest("", request.key_type, tuple(request.coordinator_keys))
@@ -41,7 +47,7 @@ def _answer(body: FindCoordinatorResponse, request: Any, context: RequestContext
     if context.version < _BATCH_VERSION:
         host, port = _place(body, context)
         return _WIRE.type(
-            error_code=body.error.code, error_message=_text(body), node_id=body.node_id, host=host, port=port
+            error_code=body.error.code, error_message=_text(body, context), node_id=body.node_id, host=host, port=port
         )
     coordinators = []
     for key, each in zip(request.coordinator_keys, body.coordinators, strict=True):
@@ -63,8 +69,10 @@ def _place(found: FindCoordinatorResponse, context: RequestContext) -> tuple[str
     return context.cluster.endpoint(found.node_id) if found.node_id >= 0 else ("", -1)
 
 
-def _text(found: FindCoordinatorResponse) -> str:
-    return "NONE" if found.error is Errors.NONE else exception_message(found.error)
+def _text(found: FindCoordinatorResponse, context: RequestContext) -> str | None:
+    if found.error is not Errors.NONE:
+        return exception_message(found.error)
+    return "NONE" if context.broker.era.requests.names_success else None
 
 
 def _text_of_key(found: FindCoordinatorResponse) -> str:

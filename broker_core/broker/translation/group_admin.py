@@ -3,13 +3,13 @@
 from typing import Any
 
 from broker_core.broker.translation.common import (
-    OPERATIONS_NOT_REQUESTED,
     RequestContext,
     Translation,
     by_requested_topic,
     partitions_of,
 )
 from broker_core.errors import Errors
+from broker_core.groups.states import GroupState
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -38,12 +38,14 @@ def _describe_body(request: Any, context: RequestContext) -> DescribeGroupsReque
 
 
 def _describe_answer(body: DescribeGroupsResponse, request: Any, context: RequestContext) -> Any:
+    era = context.broker.era
+    completing = GroupState.COMPLETING_REBALANCE.value
     return _DESCRIBE.type(
         groups=[
             _DESCRIBE.DescribedGroup(
                 error_code=group.error.code,
                 group_id=group.group_id,
-                group_state=group.state,
+                group_state=era.groups.names_completing_rebalance if group.state == completing else group.state,
                 protocol_type=group.protocol_type,
                 protocol_data=group.protocol,
                 members=[
@@ -59,7 +61,7 @@ def _describe_answer(body: DescribeGroupsResponse, request: Any, context: Reques
                 ],
                 authorized_operations=GROUP_OPERATIONS
                 if request.include_authorized_operations and group.error is Errors.NONE
-                else OPERATIONS_NOT_REQUESTED,
+                else era.requests.operations_not_requested,
             )
             for group in body.groups
         ]
@@ -98,6 +100,7 @@ def _offset_delete_body(request: Any, context: RequestContext) -> OffsetDeleteRe
 
 def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, context: RequestContext) -> Any:
     topics = {} if body.error is not Errors.NONE else by_requested_topic(body.partitions, request.topics, context)
+    repeats = context.broker.era.groups.repeats_deleted_offsets
     return _OFFSET_DELETE.type(
         error_code=body.error.code,
         topics=[
@@ -109,6 +112,7 @@ def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, context: Req
                 ],
             )
             for topic, rows in topics.items()
+            for _ in range(len(rows) if repeats else 1)
         ],
     )
 

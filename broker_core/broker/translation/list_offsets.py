@@ -4,8 +4,10 @@ from collections import Counter
 from typing import Any
 
 from broker_core.broker.replicas.offset_lookups import CONSUMER
-from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, as_map, partitions_of
 from broker_core.errors import Errors
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResult
 from broker_core.wire.schemas import SCHEMAS
 
@@ -25,12 +27,13 @@ def _refusals(request: Any, context: RequestContext) -> list[tuple[str, Any, Err
     """Each requested partition with its error; NONE if it can be looked up."""
     asked_for = list(partitions_of(request.topics))
     counts = Counter(name for name, _ in asked_for)
+    is_strict = context.broker.era.requests.refuses_unknown_timestamps
     rows = []
     for name, each in asked_for:
         error = Errors.NONE
         if context.version > 0 and counts[name] > 1:
             error = Errors.INVALID_REQUEST
-        elif not _is_supported(each.timestamp, context.version):
+        elif is_strict and not _is_supported(each.timestamp, context.version):
             error = Errors.UNSUPPORTED_VERSION
         elif request.replica_id == CONSUMER and request.isolation_level not in _ISOLATION_LEVELS:
             error = Errors.UNKNOWN_SERVER_ERROR
@@ -39,6 +42,10 @@ def _refusals(request: Any, context: RequestContext) -> list[tuple[str, Any, Err
 
 
 def _body(request: Any, context: RequestContext) -> ListOffsetsRequest:
+    if request.isolation_level not in _ISOLATION_LEVELS and not context.broker.era.requests.refuses_isolation_levels:
+        raise WireError(text("wire.isolation_level", isolation_level=request.isolation_level))
+    if context.version == 0:
+        request.topics = as_map(request.topics, context)
     rows = [(name, each) for name, each, error in _refusals(request, context) if error is Errors.NONE]
     return ListOffsetsRequest(
         request.replica_id,
@@ -56,25 +63,24 @@ def _answer(body: ListOffsetsResponse, request: Any, context: RequestContext) ->
             for name, _, error in _refusals(request, context)
         ]
     )
-    return _WIRE.type(
-        topics=[
-            _WIRE.ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _WIRE.ListOffsetsPartitionResponse(
-                        partition_index=each.partition_index,
-                        error_code=row.error.code,
-                        timestamp=row.timestamp,
-                        offset=row.offset,
-                        leader_epoch=row.leader_epoch,
-                        old_style_offsets=list(row.old_style_offsets),
-                    )
-                    for each, row in zip(topic.partitions, rows, strict=False)
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    topics = [
+        _WIRE.ListOffsetsTopicResponse(
+            name=topic.name,
+            partitions=[
+                _WIRE.ListOffsetsPartitionResponse(
+                    partition_index=each.partition_index,
+                    error_code=row.error.code,
+                    timestamp=row.timestamp,
+                    offset=row.offset,
+                    leader_epoch=row.leader_epoch,
+                    old_style_offsets=list(row.old_style_offsets),
+                )
+                for each, row in zip(topic.partitions, rows, strict=False)
+            ],
+        )
+        for topic in request.topics
+    ]
+    return _WIRE.type(topics=as_map(topics, context))
 
 
 LIST_OFFSETS = Translation(_body, _answer)

@@ -48,7 +48,9 @@ def _join_answer(body: JoinGroupResponse, request: Any, context: RequestContext)
     name = body.protocol_name
     return _JOIN.type(
         error_code=body.error.code,
-        generation_id=body.generation_id,
+        generation_id=body.generation_id
+        if body.error is Errors.NONE
+        else context.broker.era.groups.join_error_generation,
         protocol_type=body.protocol_type,
         protocol_name="" if name is None and context.version < _NULL_PROTOCOL_VERSION else name,
         leader=body.leader,

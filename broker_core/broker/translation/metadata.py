@@ -4,12 +4,12 @@ from typing import Any
 
 from broker_core.broker.translation.common import (
     NO_TOPIC_ID,
-    OPERATIONS_NOT_REQUESTED,
     Immediate,
     RequestContext,
     Translation,
     by_topic,
 )
+from broker_core.config_defs.java_text import hash_map_order
 from broker_core.errors import Errors
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
@@ -62,7 +62,8 @@ def _ids(request: Any) -> list[str]:
 
 def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> Any:
     partitions = by_topic((row[0], row) for row in body.partitions)
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_REQUESTED
+    not_requested = context.broker.era.requests.operations_not_requested
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else not_requested
     topics = [
         _WIRE.MetadataResponseTopic(
             error_code=error.code,
@@ -91,7 +92,7 @@ def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> An
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS
         if request.include_cluster_authorized_operations
-        else OPERATIONS_NOT_REQUESTED,
+        else not_requested,
     )
 
 
@@ -108,10 +109,15 @@ def _partition(index: int, row: Any, context: RequestContext) -> Any:
         partition_index=index,
         leader_id=leader,
         leader_epoch=leader_epoch,
-        replica_nodes=list(replicas),
+        replica_nodes=list(replicas) if context.broker.era.requests.orders_replicas else _in_hash_set(replicas),
         isr_nodes=list(isr),
         offline_replicas=list(offline),
     )
+
+
+def _in_hash_set(broker_ids: tuple[int, ...]) -> list[int]:
+    """The ids in the order of a `java.util.HashSet`."""
+    return [int(broker_id) for broker_id in hash_map_order([str(each) for each in broker_ids], code=int)]
 
 
 METADATA = Translation(_body, _answer)

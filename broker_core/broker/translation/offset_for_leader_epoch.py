@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import RequestContext, Translation, partitions_of
+from broker_core.broker.translation.common import RequestContext, Translation, as_map, partitions_of
 from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -10,6 +10,7 @@ _WIRE = SCHEMAS[23].response
 
 
 def _body(request: Any, context: RequestContext) -> OffsetForLeaderEpochRequest:
+    request.topics = as_map(request.topics, context, name="topic")
     return OffsetForLeaderEpochRequest(
         request.replica_id,
         tuple(

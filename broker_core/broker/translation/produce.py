@@ -4,11 +4,16 @@ from typing import Any
 
 from msgspec import structs
 
-from broker_core.broker.common.produce_rules import has_fatal_null
+from broker_core.broker.common.produce_rules import ONE_BATCH_VERSION, has_fatal_null
 from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
-from broker_core.errors import Errors
-from broker_core.wire.messages import ProduceRequest, ProduceResponse
+from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
+from broker_core.errors import Errors, KafkaException
+from broker_core.log.append.append_check import batch_size_at
+from broker_core.records.record_batch import MAGIC_POSITION, MAGIC_V2
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
+from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, ProduceResponse
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[0].response
@@ -18,6 +23,13 @@ _ADMIN_CLIENT = "__admin_client"
 
 def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     partitions = dict(partitions_of(request.topic_data, partitions="partition_data"))
+    readable = context.broker.era.requests.reads_batches
+    if readable != "any":
+        for each in partitions.values():
+            if context.version >= ONE_BATCH_VERSION:
+                _refuse_unreadable(each.records or b"", readable == "several")
+            elif readable == "several" and each.records and not _has_readable_start(each.records):
+                raise WireError(text("wire.records"))
     body = ProduceRequest(
         request.acks,
         request.timeout_ms,
@@ -31,10 +43,46 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     return body
 
 
+def _has_readable_start(records: bytes) -> bool:
+    try:
+        batch_size_at(records, 0)
+    except KafkaException:
+        return False
+    return True
+
+
+def _refuse_unreadable(records: bytes, may_be_several: bool) -> None:
+    """Raises WireError for records that are not one batch of magic 2, or several."""
+    try:
+        size = batch_size_at(records, 0)
+        is_one = size is not None and batch_size_at(records, size) is None
+        is_known = size is not None and (
+            records[MAGIC_POSITION] == MAGIC_V2 or (may_be_several and records[MAGIC_POSITION] in (0, 1))
+        )
+        is_readable = is_known and (is_one or may_be_several)
+    except KafkaException:
+        is_readable = False
+    if not is_readable:
+        raise WireError(text("wire.records"))
+
+
+def _in_order(body: ProduceResponse) -> list[ProducePartitionResponse]:
+    """The partitions as Kafka merges them: those of its append, then those that it does not know, then those whose
+    batches are malformed. Each group is a mutable map; more than four partitions are iterated like an immutable map.
+    """
+    rows = {each.partition: each for each in body.partitions}
+    groups: tuple[list[str], ...] = ([], [], [])
+    for name, row in rows.items():
+        is_unknown = row.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+        groups[1 if is_unknown else 2 * row.is_malformed].append(name)
+    merged = [name for group in groups for name in scala_hash_set_order(group, partition_code)]
+    return [rows[name] for name in scala_set_order(merged, partition_code)]
+
+
 def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any:
     topics = []
     leaders: set[int] = set()
-    for topic, rows in by_topic((each.partition, each) for each in body.partitions).items():
+    for topic, rows in by_topic((each.partition, each) for each in _in_order(body)).items():
         partitions = []
         for index, row in rows:
             partition = _WIRE.PartitionProduceResponse(

@@ -27,14 +27,18 @@ def _text(error: Errors) -> str:
     return "" if error is Errors.NONE else exception_message(error)
 
 
-def _partition_text(row: PartitionResult) -> str | None:
+def _partition_text(row: PartitionResult, context: RequestContext) -> str | None:
     has_none = row.error in (Errors.NONE, Errors.NOT_CONTROLLER)
+    if row.error is Errors.ELECTION_NOT_NEEDED:
+        return context.broker.era.requests.election_not_needed
     return None if has_none else exception_message(row.error, row.message)
 
 
 def _elect_body(request: Any, context: RequestContext) -> Any:
     if request.election_type not in _ELECTION_TYPES:
-        return Immediate(_refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR))
+        why = f"Value {request.election_type} must be one of [PREFERRED, UNCLEAN]"
+        said = why if context.broker.era.requests.explains_failures else None
+        return Immediate(_refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR, said))
     partitions = None
     if request.topic_partitions is not None:
         partitions = tuple(_elected(request))
@@ -57,7 +61,7 @@ def _elect_answer(body: ElectLeadersResponse, request: Any, context: RequestCont
                 topic=topic,
                 partition_result=[
                     _ELECT.PartitionResult(
-                        partition_id=index, error_code=row.error.code, error_message=_partition_text(row)
+                        partition_id=index, error_code=row.error.code, error_message=_partition_text(row, context)
                     )
                     for index, row in rows
                 ],
@@ -73,15 +77,15 @@ def _elected(request: Any) -> list[str]:
     return scala_hash_set_order(names, partition_code)
 
 
-def _refused(request: Any, error: Errors, error_of_each: Errors) -> Any:
-    """An error of the whole request is returned for each partition, without a message."""
+def _refused(request: Any, error: Errors, error_of_each: Errors, message: str | None = None) -> Any:
+    """An error of the whole request is returned for each partition."""
     return _ELECT.type(
         error_code=error.code,
         replica_election_results=[
             _ELECT.ReplicaElectionResult(
                 topic=topic.topic,
                 partition_result=[
-                    _ELECT.PartitionResult(partition_id=index, error_code=error_of_each.code, error_message=None)
+                    _ELECT.PartitionResult(partition_id=index, error_code=error_of_each.code, error_message=message)
                     for index in topic.partitions
                 ],
             )
@@ -109,7 +113,7 @@ def _alter_answer(body: AlterPartitionReassignmentsResponse, request: Any, conte
                 name=topic,
                 partitions=[
                     _ALTER.ReassignablePartitionResponse(
-                        partition_index=index, error_code=row.error.code, error_message=_partition_text(row)
+                        partition_index=index, error_code=row.error.code, error_message=_partition_text(row, context)
                     )
                     for index, row in rows
                 ],

@@ -23,7 +23,6 @@ _EXPIRE_TOKEN = BY_NAME["ExpireDelegationToken"].response
 _DESCRIBE_TOKEN = BY_NAME["DescribeDelegationToken"].response
 
 _DISABLED = Errors.SECURITY_DISABLED.code
-_NO_AUTHORIZER = "No Authorizer is configured."
 _NO_TOKENS = Errors.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.code
 _KINDS = (
     "resource_type",
@@ -39,41 +38,46 @@ _UNKNOWN = 0
 """The code UNKNOWN of resource types, patterns, operations and permissions: a request with it closes the connection."""
 
 
-def _refuse_unknown(rows: Iterable[Any]) -> None:
-    """Raises WireError, as Kafka does when it parses such a request."""
-    for row in rows:
+def _refuse_unknown(rows: Iterable[Any], context: RequestContext) -> None:
+    """Raises WireError, as Kafka does since 2.5 when it parses such a request."""
+    for row in () if context.broker.era.requests.reads_unknown_acls else rows:
         kinds = [getattr(row, name) for name in _KINDS if hasattr(row, name)]
         if _UNKNOWN in kinds:
             raise WireError(text("wire.acl_kind"))
 
 
 def _describe_acls(request: Any, context: RequestContext) -> Any:
-    _refuse_unknown([request])
+    _refuse_unknown([request], context)
     return _DESCRIBE_ACLS.type(error_code=_DISABLED, error_message="No Authorizer is configured on the broker")
 
 
 def _create_acls(request: Any, context: RequestContext) -> Any:
-    _refuse_unknown(request.creations)
+    _refuse_unknown(request.creations, context)
     return _CREATE_ACLS.type(
         results=[
-            _CREATE_ACLS.AclCreationResult(error_code=_DISABLED, error_message=_NO_AUTHORIZER)
+            _CREATE_ACLS.AclCreationResult(
+                error_code=_DISABLED, error_message=context.broker.era.requests.no_authorizer
+            )
             for _ in request.creations
         ]
     )
 
 
 def _delete_acls(request: Any, context: RequestContext) -> Any:
-    _refuse_unknown(request.filters)
+    _refuse_unknown(request.filters, context)
     return _DELETE_ACLS.type(
         filter_results=[
-            _DELETE_ACLS.DeleteAclsFilterResult(error_code=_DISABLED, error_message=_NO_AUTHORIZER)
+            _DELETE_ACLS.DeleteAclsFilterResult(
+                error_code=_DISABLED, error_message=context.broker.era.requests.no_authorizer
+            )
             for _ in request.filters
         ]
     )
 
 
 def _handshake(request: Any, context: RequestContext) -> Any:
-    return _HANDSHAKE.type(error_code=Errors.ILLEGAL_SASL_STATE.code)
+    mechanisms = list(context.broker.era.requests.sasl_mechanisms)
+    return _HANDSHAKE.type(error_code=Errors.ILLEGAL_SASL_STATE.code, mechanisms=mechanisms)
 
 
 def _authenticate(request: Any, context: RequestContext) -> Any:

@@ -25,12 +25,18 @@ def _assignment(topic: Any) -> dict[int, tuple[int, ...]]:
     return dict(sorted({each.partition_index: tuple(each.broker_ids) for each in topic.assignments}.items()))
 
 
+def _count(number: int, topic: Any, context: RequestContext) -> int:
+    """A number of partitions or replicas; -1: the default, where there is one."""
+    has_none = not topic.assignments and not context.broker.era.creations.has_default_counts
+    return 0 if number == -1 and has_none else number
+
+
 def _create_body(request: Any, context: RequestContext) -> CreateTopicsRequest:
     specs = tuple(
         CreateTopicSpec(
             topic.name,
-            topic.num_partitions,
-            topic.replication_factor,
+            _count(topic.num_partitions, topic, context),
+            _count(topic.replication_factor, topic, context),
             _assignment(topic),
             tuple((config.name, config.value) for config in topic.configs),
         )
@@ -41,17 +47,24 @@ def _create_body(request: Any, context: RequestContext) -> CreateTopicsRequest:
 
 def _create_answer(body: CreateTopicsResponse, request: Any, context: RequestContext) -> Any:
     results = {result.name: result for result in body.topics}
-    return _CREATE.type(topics=[_created(topic, results[topic.name], context) for topic in request.topics])
+    entries: dict[tuple[tuple[str, str], ...], list[Any]] = {}
+    return _CREATE.type(topics=[_created(topic, results[topic.name], context, entries) for topic in request.topics])
 
 
-def _created(topic: Any, result: TopicResult, context: RequestContext) -> Any:
+def _created(
+    topic: Any,
+    result: TopicResult,
+    context: RequestContext,
+    entries: dict[tuple[tuple[str, str], ...], list[Any]],
+) -> Any:
     """A topic's part of the response; for a created one with its partition count, replication factor and
-    configurations.
+    configurations. `entries`: those of the topics before it, by what they override: a request for many topics
+    overrides the same for most.
     """
     if result.error is not Errors.NONE:
         message = result.message
         if result.error is Errors.NOT_CONTROLLER:
-            message = ""
+            message = context.broker.era.requests.creation_not_controller
         return _CREATE.CreatableTopicResult(
             name=result.name,
             topic_id=result.topic_id or NO_TOPIC_ID,
@@ -63,23 +76,25 @@ def _created(topic: Any, result: TopicResult, context: RequestContext) -> Any:
     partitions, factor = topic.num_partitions, topic.replication_factor
     if topic.assignments:
         assignment = _assignment(topic)
-        partitions, factor = len(assignment), len(assignment[0])
-    overrides = {each.name: each.value for each in topic.configs}
-    return _CREATE.CreatableTopicResult(
-        name=result.name,
-        error_message=None,
-        topic_id=result.topic_id or NO_TOPIC_ID,
-        num_partitions=config.num_partitions if partitions == -1 else partitions,
-        replication_factor=config.default_replication_factor if factor == -1 else factor,
-        configs=[
+        partitions, factor = len(assignment), len(next(iter(assignment.values())))
+    overrides = tuple((each.name, each.value) for each in topic.configs)
+    if overrides not in entries:
+        entries[overrides] = [
             _CREATE.CreatableTopicConfigs(
                 name=entry.name,
                 value=entry.value,
                 config_source=SOURCES[entry.source],
                 is_sensitive=entry.is_sensitive,
             )
-            for entry in context.broker.configs.topic_entries(overrides)
-        ],
+            for entry in context.broker.configs.topic_entries(dict(overrides))
+        ]
+    return _CREATE.CreatableTopicResult(
+        name=result.name,
+        error_message=None,
+        topic_id=result.topic_id or NO_TOPIC_ID,
+        num_partitions=config.num_partitions if partitions == -1 else partitions,
+        replication_factor=config.default_replication_factor if factor == -1 else factor,
+        configs=entries[overrides],
     )
 
 

@@ -8,6 +8,7 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
+    as_map,
     by_topic,
     commit_order,
     committed_topics,
@@ -64,6 +65,7 @@ def _names(topics: Any, partitions: str = "partitions") -> tuple[str, ...]:
 
 def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitionsToTxnRequest | Unanswered:
     if context.version < _BATCH_VERSION:
+        request.v3_and_below_topics = as_map(request.v3_and_below_topics, context)
         alone = AddPartitionsToTxnTransaction(
             request.v3_and_below_transactional_id,
             request.v3_and_below_producer_id,
@@ -157,6 +159,8 @@ def _end_answer(body: EndTxnResponse, request: Any, context: RequestContext) -> 
 
 
 def _markers_body(request: Any, context: RequestContext) -> WriteTxnMarkersRequest | Unanswered:
+    for marker in request.markers:
+        marker.topics = as_map(marker.topics, context, partitions="partition_indexes")
     markers = tuple(
         WritableTxnMarker(
             marker.producer_id,
@@ -199,6 +203,7 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: Reques
 
 
 def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:
+    request.topics = as_map(request.topics, context)
     return TxnOffsetCommitRequest(
         request.transactional_id,
         request.group_id,

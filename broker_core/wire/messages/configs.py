@@ -115,6 +115,8 @@ class LogDirDescription(msgspec.Struct, frozen=True, gc=False):
     log_dir: str
     replicas: tuple[LogDirReplica, ...]
     error: Errors = Errors.NONE
+    total_bytes: int = -1
+    usable_bytes: int = -1
 
 
 class DescribeLogDirsResponse(msgspec.Struct, frozen=True, gc=False):

@@ -28,7 +28,9 @@ class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
     log_start_offset: int = -1
     message: str | None = None
     #: (index of the record in the batch, why), KIP-467
-    record_errors: tuple[tuple[int, str], ...] = ()
+    record_errors: tuple[tuple[int, str | None], ...] = ()
+    is_malformed: bool = False
+    """The request did not hold one batch of an allowed kind for the partition."""
 
 
 class ProduceResponse(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +76,7 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
 
     `last_stable_offset`: for consumers. `aborted_transactions`: (producer id, first offset), for read_committed
     consumers. `preferred_read_replica`: the broker to read from instead, and nothing was read; -1 = this one.
+    `unconverted`: what was read, if the error is that a reader of this version does not support it.
     """
 
     partition: str
@@ -85,6 +88,7 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
     last_stable_offset: int = -1
     aborted_transactions: tuple[tuple[int, int], ...] | None = None
     preferred_read_replica: int = -1
+    unconverted: "FetchPartitionResponse | None" = None
 
 
 class FetchResponse(msgspec.Struct, frozen=True, gc=False):

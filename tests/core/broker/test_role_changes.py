@@ -6,7 +6,7 @@ from broker_core.broker.process.role_changes import PARTITIONS_PER_SLICE
 from broker_core.run import Run
 from tests.support.tcp_conversation import SECOND_US, started
 
-PARTITIONS = 3 * PARTITIONS_PER_SLICE + 10
+PARTITIONS = 3 * PARTITIONS_PER_SLICE + 2
 
 
 def creating() -> Run:

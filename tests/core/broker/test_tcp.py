@@ -1,10 +1,11 @@
 """Clients by TCP as the core sees them: frames go in, frames come out, and all of it happens again from the inputs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import pytest
 
+from broker_core.broker.admin.config_admin import ConfigAdmin
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.logs.log_manager import Flusher
 from broker_core.broker.replicas.replica_manager import ReplicaManager
@@ -12,6 +13,7 @@ from broker_core.errors import Errors
 from broker_core.run import Input, Run
 from broker_core.sim.simulated_disk import SimulatedDisk
 from broker_core.texts import render
+from broker_core.wire.messages import ConfigEntry
 from broker_core.wire.schemas import BY_NAME
 from broker_core.zk.memory_store import MemoryStore
 from tests.support.tcp_conversation import (
@@ -103,6 +105,30 @@ def test_killed_broker_closes_connections_with_requests_in_flight(run: Run) -> N
     assert (connection, None) in run.take_outputs()
 
 
+def test_configurations_of_created_topics_are_computed_once_for_those_alike(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[object] = []
+    entries = ConfigAdmin.topic_entries
+
+    def counted(admin: ConfigAdmin, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+        computed.append(overrides)
+        return entries(admin, overrides)
+
+    monkeypatch.setattr(ConfigAdmin, "topic_entries", counted)
+    request = BY_NAME["CreateTopics"].request
+    compacted = [request.CreatableTopicConfig(name="cleanup.policy", value="compact")]
+    topics = [
+        request.CreatableTopic(name=f"t-{number}", num_partitions=1, replication_factor=1, configs=configs)
+        for number, configs in enumerate([[], compacted, [], compacted, []])
+    ]
+    active = run.view["controller"]["broker"]
+    created = ask(run, run.connect(active, "127.0.0.1"), "CreateTopics", 7, topics=topics, timeout_ms=5_000).topics
+    policies = [next(each.value for each in topic.configs if each.name == "cleanup.policy") for topic in created]
+    assert policies == ["delete", "compact", "delete", "compact", "delete"]
+    assert len(computed) == 2
+
+
 def conversation(run: Run) -> None:
     leader = create(run, run.connect(0, "127.0.0.1"), "orders")
     connection = run.connect(leader, "127.0.0.1")
@@ -111,6 +137,26 @@ def conversation(run: Run) -> None:
     run.frame(connection, frame("Fetch", 11, **fetch_fields("orders", max_wait_ms=60_000)))
     run.frame(connection, b"x" * 9_000_000)
     run.frame(connection, frame("ApiVersions", 0))
+    run.advance(run.now_us + SECOND_US)
+    # the fetch and timers of the brokers become due before it, and are late
+    run.frame(connection, frame("ApiVersions", 0), run.now_us + 2 * SECOND_US)
+
+
+def test_request_is_stamped_with_its_arrival_while_earlier_work_waits(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    run.submit("kafka-configs.sh --alter --topic orders --add-config message.timestamp.type=LogAppendTime")
+    run.advance(run.now_us + SECOND_US)
+    run.take_outputs()
+    connection = run.connect(leader, "127.0.0.1")
+    due_us = run.next_due_us
+    assert due_us is not None
+    arrives_us = due_us + 400_000
+    run.frame(connection, frame("Produce", 9, **produce_fields("orders", batch(b"a"), acks=1)), arrives_us)
+    run.advance(arrives_us)
+    ((_, response),) = answers(run, ("Produce", 9))
+    stamped_ms = response.responses[0].partition_responses[0].log_append_time_ms
+    assert stamped_ms == CONFIG.start_wall_ms + arrives_us // 1_000
+    assert not run.view["alarms"]
 
 
 def test_tcp_conversation_replays_from_its_inputs(run: Run) -> None:
@@ -147,6 +193,24 @@ def test_alter_replica_log_dirs_to_the_current_directory_succeeds(run: Run) -> N
     results = ask(run, connection, "AlterReplicaLogDirs", 2, dirs=[here]).results
     replicas = [partition.partition_index for topic in directory.topics for partition in topic.partitions]
     assert [result.partitions[0].error_code for result in results] == [0 if replicas else 9, 3, 17]
+
+
+def test_log_directory_names_the_size_of_its_disk(run: Run) -> None:
+    leader = create(run, run.connect(0, "127.0.0.1"), "orders")
+    connection = run.connect(leader, "127.0.0.1")
+
+    def described(version: int, topics: list[object] | None) -> tuple[int, int, int]:
+        (directory,) = ask(run, connection, "DescribeLogDirs", version, topics=topics).results
+        sizes = [partition.partition_size for topic in directory.topics for partition in topic.partitions]
+        return directory.total_bytes, directory.usable_bytes, sum(sizes)
+
+    total, usable, logs = described(4, None)
+    ask(run, connection, "Produce", 9, **produce_fields("orders", batch(b"one")))
+    later_total, later_usable, later_logs = described(4, None)
+    assert 0 < usable <= total == later_total
+    assert usable - later_usable == later_logs - logs > 0
+    assert described(4, [])[:2] == (later_total, later_usable)
+    assert described(3, None)[:2] == (-1, -1)
 
 
 def test_empty_and_impossible_requests_are_answered(run: Run) -> None:

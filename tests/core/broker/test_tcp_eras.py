@@ -27,8 +27,8 @@ def outputs(era: str, api: str, version: int, **fields: Any) -> list[bytes | Non
     return ask(run_of(era), api, version, **fields)
 
 
-def run_of(era: str) -> Run:
-    run = Run(RunConfig(brokers=(0,), era=era, latency_us=0, jitter_us=0), disk=SimulatedDisk(), zk=MemoryStore())
+def run_of(era: str, brokers: tuple[int, ...] = (0,)) -> Run:
+    run = Run(RunConfig(brokers=brokers, era=era, latency_us=0, jitter_us=0), disk=SimulatedDisk(), zk=MemoryStore())
     run.advance(2 * SECOND_US)
     return run
 
@@ -41,12 +41,12 @@ def ask(run: Run, api: str, version: int, client_id: str = "kit", **fields: Any)
     return [data for _, data in run.take_outputs()]
 
 
-def produced(run: Run, topic: str, version: int, data: bytes, client_id: str = "kit") -> str:
+def produced(run: Run, topic: str, version: int, data: bytes, client_id: str = "kit", *, acks: int = 1) -> str:
     """The error of a Produce to partition 0."""
     request = BY_NAME["Produce"].request
     partition = request.PartitionProduceData(index=0, records=data)
     sent = request.TopicProduceData(name=topic, partition_data=[partition])
-    (answer,) = ask(run, "Produce", version, client_id, acks=1, timeout_ms=1_000, topic_data=[sent])
+    (answer,) = ask(run, "Produce", version, client_id, acks=acks, timeout_ms=900, topic_data=[sent])
     assert answer is not None
     _, body = decode_response(BY_NAME["Produce"], version, answer[4:])
     return Errors.of(body.responses[0].partition_responses[0].error_code).name
@@ -101,6 +101,26 @@ def test_admin_client_writes_to_internal_topics_since_0_9(era: str, said: str) -
     sent = build_message_set([(0, -1, b"k", b"v")], 0, CompressionType.NONE)
     assert produced(run, "__consumer_offsets", 0, sent, "kit") == "INVALID_TOPIC_EXCEPTION"
     assert produced(run, "__consumer_offsets", 0, sent, "__admin_client") == said
+
+
+@pytest.mark.parametrize(
+    ("acks", "said"), [(1, "NONE"), (2, "NONE"), (3, "REQUEST_TIMED_OUT"), (-1, "REQUEST_TIMED_OUT")]
+)
+def test_produce_in_era_0_8_waits_for_as_many_replicas_as_acks_says(acks: int, said: str) -> None:
+    run = run_of("0.8", (0, 1, 2))
+    run.submit("kafka-topics.sh --create --topic orders --replica-assignment 0:1:2")
+    run.advance(run.now_us + 5 * SECOND_US)
+    run.submit("broker freeze 2")
+    sent = build_message_set([(0, -1, b"k", b"v")], 0, CompressionType.NONE)
+    assert produced(run, "orders", 0, sent, acks=acks) == said
+
+
+@pytest.mark.parametrize(("era", "said"), [("2.4", "UNKNOWN_SERVER_ERROR"), ("3.9", "INVALID_REQUEST")])
+def test_key_type_of_share_groups_is_unknown_before_they_exist(era: str, said: str) -> None:
+    (answer,) = outputs(era, "FindCoordinator", 3, key="group", key_type=2)
+    assert answer is not None
+    _, body = decode_response(BY_NAME["FindCoordinator"], 3, answer[4:])
+    assert Errors.of(body.error_code).name == said
 
 
 def test_broker_closes_the_connection_on_apis_unknown_to_its_era() -> None:

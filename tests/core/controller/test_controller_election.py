@@ -4,7 +4,7 @@ import pytest
 
 from broker_core.config_defs import ConfigException, topic_value, validate_topic_configs
 from broker_core.controller import election
-from broker_core.controller.admin import collides, validate_topic_name
+from broker_core.controller.admin import collides
 from broker_core.controller.assignment import assign_replicas, rack_alternated
 from broker_core.controller.election import ElectionResult
 from broker_core.controller.kafka_uuid import random_uuid
@@ -12,6 +12,7 @@ from broker_core.controller.partition_state_machine import VALID_PREVIOUS_STATES
 from broker_core.controller.partition_state_machine import PartitionState
 from broker_core.controller.replica_state_machine import VALID_PREVIOUS_STATES as REPLICA_TABLE
 from broker_core.controller.replica_state_machine import ReplicaState
+from broker_core.controller.topic_names import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.rng import RandomStream
 

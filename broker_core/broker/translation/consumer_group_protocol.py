@@ -21,7 +21,7 @@ def _describe(request: Any, context: RequestContext) -> Any:
     )
 
 
-NEW_PROTOCOL = {
+CONSUMER_GROUP_PROTOCOL = {
     "ConsumerGroupHeartbeat": immediate(_heartbeat),
     "ConsumerGroupDescribe": immediate(_describe),
 }
