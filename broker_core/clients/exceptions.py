@@ -2,6 +2,11 @@
 
 from broker_core.errors import Errors
 
+COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
+"""After these errors a client looks up the coordinator again."""
+LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
+"""After these errors a member rejoins without a member id."""
+
 _MESSAGES = {
     Errors.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
     Errors.OFFSET_OUT_OF_RANGE: "The requested offset is not within the range of offsets maintained by the server.",

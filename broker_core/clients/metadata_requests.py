@@ -88,7 +88,7 @@ class MetadataRequests:
             self.send()
 
     def failed(self, node: str) -> None:
-        """The broker has closed the connection, or did not respond in time."""
+        """Called when the broker has closed the connection, or did not respond in time."""
         self.is_in_flight = False
         self.metadata.unreachable(node)
         self._retry()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.clients.consumer.group_offsets import OFFSET_APIS, OFFSET_TIMERS, GroupOffsets
+from broker_core.clients.consumer.manual_offsets import OFFSET_APIS, OFFSET_TIMERS, ManualOffsets
 from broker_core.clients.consumer.read_replicas import ReadReplicas, rack_fields
 from broker_core.clients.metadata import RETRY_BACKOFF_US, STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import METADATA_AGE_TIMER
@@ -109,7 +109,7 @@ class Consumer:
         self.high_watermark = -1
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
-        self.commits = GroupOffsets(self) if settings.group_id else None
+        self.commits = ManualOffsets(self) if settings.group_id else None
         self._attempts = 0
         self._refreshed_us = 0
         self._is_aging = False
@@ -335,7 +335,7 @@ class Consumer:
         )
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker has closed the connection, or did not respond in time."""
+        """Called when the broker has closed the connection, or did not respond in time."""
         if self.commits is not None and api in OFFSET_APIS:
             self.commits.on_disconnect(api, context)
         elif isinstance(context, tuple):
@@ -349,7 +349,7 @@ class Consumer:
             self._pause(stale_metadata=True)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """A backoff has ended, metadata is too old, or offsets have to be committed."""
+        """Called when a backoff has ended, metadata is too old, or offsets have to be committed."""
         if name == METADATA_AGE_TIMER:
             self._aged()
         elif self.commits is not None and name in OFFSET_TIMERS:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.consumer.group_member import GroupMember
-from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.exceptions import COORDINATOR_MOVED, LOST_MEMBERSHIP, exception_class, exception_message
 from broker_core.clients.metadata import backoff_us
 from broker_core.errors import Errors
 from broker_core.events.group import ConsumerAssigned
@@ -29,10 +29,6 @@ from broker_core.wire.messages import (
 
 JOIN_TIMEOUT_LAPSE_MS = 5_000
 
-COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
-"""After these errors a client looks up the coordinator again."""
-LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
-"""After these errors a member rejoins without a member id."""
 FATAL = frozenset(
     {
         Errors.FENCED_INSTANCE_ID,

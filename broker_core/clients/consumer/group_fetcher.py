@@ -78,7 +78,7 @@ class GroupFetcher:
         self._lookups: set[str] = set()
 
     def request_failed(self, what: str, node: str, data: Any) -> None:
-        """A request to a leader has ended: the next one may be sent."""
+        """Called when a request to a leader has ended: the next one may be sent."""
         if what == "fetch":
             self._fetching.discard(node)
         elif what == "reset":

@@ -140,7 +140,7 @@ class GroupMember(PassiveNode, ABC):
         """Requests metadata after a pause, unless a request is pending."""
 
     def poll_returned(self) -> None:
-        """A poll has returned, perhaps with records: the next one starts when they are processed."""
+        """Called when a poll has returned, perhaps with records: the next one starts when they are processed."""
         self._attempts = 0
         work = self.work
         if work.records:
@@ -158,7 +158,7 @@ class GroupMember(PassiveNode, ABC):
 
     @abstractmethod
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker has closed the connection, or did not respond in time."""
+        """Called when the broker has closed the connection, or did not respond in time."""
 
     @abstractmethod
     def on_timer(self, name: str, data: Any) -> None:

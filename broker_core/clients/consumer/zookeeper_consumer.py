@@ -230,7 +230,7 @@ class ZookeeperConsumer(GroupMember):
             self._fetcher.fetched(body, data)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker has closed the connection, or did not respond in time."""
+        """Called when the broker has closed the connection, or did not respond in time."""
         what, node, data = context
         self.metadata.unreachable(node)
         self._fetcher.request_failed(what, node, data)
@@ -260,7 +260,7 @@ class ZookeeperConsumer(GroupMember):
             self._request_metadata()
 
     def on_watch(self, kind: str, path: str) -> None:
-        """A member joined or left, or a topic has changed."""
+        """Called when a member joined or left, or a topic has changed."""
         group = self._group
         if self.is_over or group is None:
             return

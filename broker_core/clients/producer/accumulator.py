@@ -227,7 +227,7 @@ class RecordAccumulator:
         return iter(self._queues.items())
 
     def take_older_than(self, created_us: int) -> list[ProducerBatch]:
-        """Removes and returns the batches created by then."""
+        """Removes and returns the batches created at `created_us` or before."""
         old = []
         for queue in self._queues.values():
             while queue and queue[0].created_us <= created_us:

@@ -242,7 +242,7 @@ class Sender:
         self._request_done()
 
     def disconnected(self, sent: Sent, *, timed_out: bool) -> None:
-        """A leader has closed the connection, or did not respond in time."""
+        """Called when a leader has closed the connection, or did not respond in time."""
         self.metadata.unreachable(sent.leader)
         for batch, _ in sent.batches:
             if self.settings.acks == 0 or batch.sequence in self._in_flight:

@@ -7,7 +7,7 @@ each partition before writing to it, and ends its transactions; one request is i
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.exceptions import COORDINATOR_MOVED, exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer.accumulator import ProducerBatch
 from broker_core.clients.producer.sequence_numbers import SequenceNumbers
@@ -52,7 +52,6 @@ JAVA_STATES = {
 }
 """The names of the states in Kafka's client."""
 
-_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
 _AGAIN = frozenset(
     {Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.CONCURRENT_TRANSACTIONS, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
@@ -257,7 +256,7 @@ class TransactionManager:
         self.numbers.restart(partition, in_flight, (self.producer_id, epoch))
 
     def all_batches_done(self) -> None:
-        """Continues when nothing is queued or in flight any more."""
+        """Called when no batch is queued or in flight: a transaction that is ending can send EndTxn."""
         if self.state in ("committing", "aborting"):
             self._continue()
 
@@ -327,11 +326,11 @@ class TransactionManager:
         self.producer.kernel.timer(self.producer.name, due_us, RETRY_TIMER)
 
     def on_timer(self) -> None:
-        """A backoff has ended."""
+        """Called when a backoff has ended."""
         self._continue()
 
     def on_disconnect(self, node: str) -> None:
-        """A broker has closed the connection, or did not respond in time."""
+        """Called when a broker has closed the connection, or did not respond in time."""
         self._is_asking = False
         self._coordinator = None
         if self.offsets is not None:
@@ -348,7 +347,7 @@ class TransactionManager:
         error: Errors = body.error
         if api == "AddPartitionsToTxn":
             error = next((each for _, each in body.results_by_transaction[0][1] if each is not Errors.NONE), error)
-        if error in _MOVED:
+        if error in COORDINATOR_MOVED:
             self._coordinator = None
             self._later()
         elif error in _AGAIN:
@@ -364,7 +363,7 @@ class TransactionManager:
         offsets = self.offsets
         if offsets is None:
             return
-        if error in _MOVED:
+        if error in COORDINATOR_MOVED:
             offsets.coordinator = None
             self._later()
         elif error in _AGAIN:

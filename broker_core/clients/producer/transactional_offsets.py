@@ -76,5 +76,5 @@ def is_mismatch(error: Errors) -> bool:
 
 
 def mismatch_text(error: Errors) -> str:
-    """The message of `CommitFailedException` then."""
+    """The message of the `CommitFailedException` for a mismatch."""
     return f"Transaction offset Commit failed due to consumer group metadata mismatch: {exception_message(error)}"

@@ -4,7 +4,7 @@
 
 from typing import Any, Protocol
 
-from broker_core.clients.exceptions import exception_class, exception_message
+from broker_core.clients.exceptions import COORDINATOR_MOVED, LOST_MEMBERSHIP, exception_class, exception_message
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.errors import Errors
 from broker_core.partitions import broker_node
@@ -21,8 +21,6 @@ from broker_core.wire.messages import (
 OFFSET_APIS = ("FindCoordinator", "OffsetFetch", "OffsetCommit")
 AUTO_COMMIT_TIMER, RETRY_TIMER = "auto commit", "offsets"
 OFFSET_TIMERS = (AUTO_COMMIT_TIMER, RETRY_TIMER)
-_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
-_NO_MEMBER = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
 NOT_PART = (
     "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for "
     "auto partition assignment; it is likely that the consumer was kicked out of the group."
@@ -62,7 +60,7 @@ class OffsetOwner(Protocol):
     def on_committed_offset(self, offset: int) -> None: ...
 
 
-class GroupOffsets:
+class ManualOffsets:
     """See the module. `committed`: the offset of the group, -1 = none, None while it is not known. `commit_answer`: the
     result of the application's last commit: empty after a success, the exception, None while it is in flight.
     """
@@ -185,7 +183,7 @@ class GroupOffsets:
             return
         if error is Errors.NONE:
             self.commit_answer = ""
-        elif error in _NO_MEMBER:
+        elif error in LOST_MEMBERSHIP:
             self.commit_answer = NOT_PART
         elif error.retriable:
             self._later()
@@ -193,11 +191,11 @@ class GroupOffsets:
             self.commit_answer = f"{exception_class(error)}: {exception_message(error)}"
 
     def _forget_moved(self, error: Errors) -> None:
-        if error in _MOVED:
+        if error in COORDINATOR_MOVED:
             self._coordinator = None
 
     def on_disconnect(self, api: str, context: Any) -> None:
-        """The coordinator has closed the connection, or did not respond in time."""
+        """Called when the coordinator has closed the connection, or did not respond in time."""
         self._consumer.metadata.unreachable(context[0])
         if api == "FindCoordinator":
             self._is_finding = False
@@ -207,7 +205,7 @@ class GroupOffsets:
         self._later()
 
     def on_timer(self, name: str) -> None:
-        """A retry backoff or a commit interval has ended."""
+        """Called when a retry backoff or a commit interval has ended."""
         if name == RETRY_TIMER:
             self._is_waiting = False
             self._continue()
