@@ -9,8 +9,9 @@ PUBLIC = (
     # A run, and the exceptions for inputs that it does not accept.
     "broker_core.run",
     "broker_core.refusals",
-    # Its parts: releases of Kafka, names, texts, tables of states.
+    # Its parts: releases of Kafka, configurations, names, texts, tables of states.
     "broker_core.eras",
+    "broker_core.config_defs",
     "broker_core.partitions",
     "broker_core.texts",
     "broker_core.state_machines",

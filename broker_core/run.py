@@ -3,12 +3,10 @@
 Code outside the core changes a cluster only through this module; `broker_core.PUBLIC` lists what else it may use.
 
 Everything that a run does follows from its `RunConfig` and its inputs. A recording contains the results of
-`take_inputs` and `take`; `rebuild` re-executes a recording up to any instant.
+`take_inputs` and `take`; `replay` re-executes a recording up to any instant.
 """
 
-import io
-import pickle
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -17,9 +15,11 @@ import msgspec
 from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.broker.network.socket_server import Listener, Output
 from broker_core.broker.network.wire_bytes import WireBytes, wire_bytes
+from broker_core.checkpoint import dump, load
 from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
+from broker_core.inputs import Input
 from broker_core.shell.completion import complete
 from broker_core.shell.grammar.parser import split
 from broker_core.shell.grammar.registry import Grammar
@@ -42,49 +42,15 @@ _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
 """The limit of a frame: a longer one is several inputs."""
 STEPS_BETWEEN_CHECKS = 1_000
-"""How often a replay calls its check while it executes steps."""
 INPUTS_BETWEEN_CHECKS = 100
-"""The same of inputs, which may follow each other without a step, and take longer than one."""
+"""A replay calls its check at both intervals: inputs may follow each other without a step, and take longer than one."""
 
 __all__ = ["CLIENT_PREFIX", "Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
 
 
-class Input(msgspec.Struct, frozen=True, array_like=True):
-    """An input from outside. `step` and `seq`: the number of steps and events before it; `at_us`: its simulated time.
-
-    `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the
-    change as JSON), or met: a foreign change that an operation found (the change contains the operation). Of TCP:
-    connect (`text` the broker's id, `source` the peer's host), piece and frame (`source` the connection, `data` bytes
-    of a frame; only the last ones are a frame), disconnect (`source` the connection).
-    """
-
-    step: int
-    seq: int
-    at_us: int
-    kind: str
-    source: str
-    text: str
-    data: bytes = b""
-
-    def encode(self) -> bytes:
-        """The bytes in a recording: JSON, and after a line feed the bytes received from a client."""
-        return b"".join(self.encode_parts())
-
-    def encode_parts(self) -> tuple[bytes, bytes]:
-        """The same in two pieces; the second is the received bytes, which may be large and are not copied."""
-        head = msgspec.json.encode((self.step, self.seq, self.at_us, self.kind, self.source, self.text))
-        return (head + b"\n", self.data) if self.data else (head, b"")
-
-    @classmethod
-    def decode(cls, recorded: bytes) -> "Input":
-        """Reverses `encode`. In older recordings the JSON contains `data`, too."""
-        head, _, data = recorded.partition(b"\n")
-        given = msgspec.json.decode(head, type=cls)
-        return msgspec.structs.replace(given, data=data) if data else given
-
-
 #: An event, its patch of the view, and its bytes for a recording.
 Made: TypeAlias = tuple[Envelope, Patch, bytes]
+Check: TypeAlias = Callable[[int], None]
 
 
 @runtime_checkable
@@ -253,8 +219,9 @@ class Run:
         self._kernel.cause_seq = 0
         return self._cluster.sockets.connect(broker_id, peer)
 
-    def frame(self, connection: int, data: bytes) -> None:
-        """A frame arrived on a connection: the bytes after its length. It is ignored on a closed connection."""
+    def frame(self, connection: int, data: bytes, at_us: int = 0) -> None:
+        """The bytes after the length of a frame. Ignored on a closed connection. What is due before `at_us` is late."""
+        self._kernel.scheduler.advance_to(at_us)
         while len(data) > PIECE_BYTES:
             self._receive("piece", connection, data[:PIECE_BYTES])
             data = data[PIECE_BYTES:]
@@ -398,21 +365,18 @@ class Run:
         if not self.can_be_saved:
             return None
         self._catch_up()
-        buffer = io.BytesIO()
-        pickler = _Pickler(buffer, self._cluster.disk, self._cluster.zookeeper.store)
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
         self._kernel.on_event = self._kernel.survives = None
         try:
-            pickler.dump(state)
+            return dump(state, _outside(self._cluster.disk, self._cluster.zookeeper.store))
         finally:
             self._listen()
-        return buffer.getvalue()
 
     @classmethod
     def restore(cls, checkpoint: bytes, *, disk: Disk, zk: ZkStore, survives: Survives | None = None) -> "Run":
         """A run from a checkpoint. `disk` must have the files, and `zk` the tree, of that instant."""
         run = cls.__new__(cls)
-        run.__dict__.update(_Unpickler(io.BytesIO(checkpoint), disk, zk).load())
+        run.__dict__.update(load(checkpoint, _outside(disk, zk)))
         run._survives = survives
         run._stated = []
         run._made = []
@@ -425,12 +389,12 @@ class Run:
         self._cluster.zookeeper.store = zk
 
     def replay(
-        self, inputs: Iterable[Input], until_seq: int, *, check: Callable[[int], None] = lambda seq: None
-    ) -> None:
-        """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps. `check`
-        is called with the number of events at the start, every `STEPS_BETWEEN_CHECKS` steps and every
-        `INPUTS_BETWEEN_CHECKS` inputs; it may raise to end an execution, whose inputs may name a step that is never
-        reached.
+        self, inputs: Sequence[Input], until_seq: int, *, first: int | None = None, check: Check = lambda seq: None
+    ) -> int:
+        """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps. Returns
+        the index of the first one not executed, which the next call takes as `first`; None begins. `check` is called
+        with the number of events at the start, every `STEPS_BETWEEN_CHECKS` steps and every `INPUTS_BETWEEN_CHECKS`
+        inputs; it may raise to end an execution, whose inputs may name a step that is never reached.
         """
         kernel = self._kernel
 
@@ -441,13 +405,14 @@ class Run:
                 check(kernel.seq)
 
         check(kernel.seq)
-        inputs = list(inputs)
-        store = self._cluster.zookeeper.store
-        for recorded in inputs:
-            if recorded.kind == "met" and isinstance(store, MemoryStore):
-                store.expect_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
-        for number, recorded in enumerate(inputs, 1):
-            if not number % INPUTS_BETWEEN_CHECKS:
+        if first is None and isinstance(store := self._cluster.zookeeper.store, MemoryStore):
+            # Changes that operations found were recorded after these.
+            for recorded in inputs:
+                if recorded.kind == "met":
+                    store.expect_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
+        for done in range(first or 0, len(inputs)):
+            recorded = inputs[done]
+            if not (done + 1) % INPUTS_BETWEEN_CHECKS:
                 check(kernel.seq)
             if recorded.kind == "met":
                 continue
@@ -458,38 +423,17 @@ class Run:
             if kernel.seq != recorded.seq:
                 raise Diverged(text("replay.other_count", step=kernel.steps, count=kernel.seq, recorded=recorded.seq))
             self._repeat(recorded)
+        else:
+            done = len(inputs)
         while kernel.seq < until_seq:
             step()
+        return done
 
 
 def _digest(chain: bytes, events: list[bytes]) -> bytes:
     return sha256(chain + b"\n".join(events)).digest()
 
 
-class _Pickler(pickle.Pickler):
-    """Leaves out what belongs to the process, not to the run: the disk, the store and the commands of the shell."""
-
-    def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._outside = {id(disk): "disk", id(store): "store", id(_GRAMMAR): "grammar"}
-
-    # Not persistent_id: that is called for every number and every name, and takes most of the time.
-    def reducer_override(self, obj: Any) -> Any:
-        outside = self._outside.get(id(obj))
-        return NotImplemented if outside is None else (_outside, (outside,))
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
-        super().__init__(file)
-        self._outside = {"disk": disk, "store": store, "grammar": _GRAMMAR}
-
-    def find_class(self, module_name: str, global_name: str) -> Any:
-        if (module_name, global_name) == (__name__, _outside.__name__):
-            return self._outside.__getitem__
-        return super().find_class(module_name, global_name)
-
-
-def _outside(name: str) -> Any:
-    """A placeholder in a checkpoint for an object outside of the run; the reader replaces it."""
-    raise LookupError(f"{name} of a run can be put in place by Run.restore alone")
+def _outside(disk: Disk, store: ZkStore) -> dict[str, object]:
+    """What a checkpoint leaves out, because it belongs to the process."""
+    return {"disk": disk, "store": store, "grammar": _GRAMMAR}

@@ -1,4 +1,4 @@
-"""The vocabulary: every fact that the cluster can state, one file a family.
+"""The vocabulary: every kind of event that a cluster can emit, one file per family.
 
 Importing this package registers all kinds; `KINDS` maps a kind's name to its class.
 """

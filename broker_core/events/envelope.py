@@ -23,9 +23,12 @@ kind = CORE.kind
 family_of = CORE.family_of
 
 #: Fields whose values are those of an enumeration, `power loss`, which are rendered as `value.power_loss`.
-_TERMS = frozenset({"change", "how", "repair", "state", "why"})
+_TERMS = frozenset({"change", "how", "repair", "rule", "state", "why"})
 ALL_IN_SYNC = -1
 """The value of `acks` in requests for what people write as `all`."""
+_OFFSETS = frozenset({"from_offset", "to_offset"})
+NO_OFFSET = -1
+"""A position or a first unstable offset that does not exist."""
 
 
 def sentence(event: Event, language: str = "en") -> str:
@@ -41,6 +44,10 @@ def sentence(event: Event, language: str = "en") -> str:
 def _shown(name: str, value: Any, language: str) -> str:
     if name == "acks" and value == ALL_IN_SYNC:
         return "all"
+    if name in _OFFSETS and value == NO_OFFSET:
+        return catalogue(language)["value.none"]
+    if value is None:
+        return "null"
     if name == "entries":
         return ", ".join(f"{epoch}@{offset}" for epoch, offset in value) or "—"
     if name == "requests":

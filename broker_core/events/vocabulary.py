@@ -76,8 +76,9 @@ class Vocabulary(Generic[C]):
 
     def encode_all(self, envelopes: Iterable[tuple[int, int, str, C, Event]]) -> list[bytes]:
         """The bytes of each event, in order."""
-        # All at once costs much less than one by one; there is no line break within JSON on one line.
-        return _encoder.encode_lines(map(_without_seq, envelopes)).split(b"\n")[:-1]
+        # All at once costs much less than one by one; there is no line break within JSON on one line. A list, because
+        # msgspec never releases an iterator.
+        return _encoder.encode_lines(list(map(_without_seq, envelopes))).split(b"\n")[:-1]
 
     def decode(self, seq: int, data: bytes) -> tuple[int, int, str, C, Event]:
         """The envelope with sequence number `seq`. Raises `msgspec.ValidationError` when `data` is not an event of

@@ -277,8 +277,11 @@ class RealDisk(ArchivingDisk):
         self.note_rewritten(old)
         self.note_rewritten(new)
         with storage_errors(self, old):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            os.rename(self._real(old), target)
+            try:
+                os.rename(self._real(old), target)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.rename(self._real(old), target)
         self._forget(new)
         for below in [""] if old in self._files else _names_below(target):
             file = self._files.pop(old + below, None)

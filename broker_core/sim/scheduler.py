@@ -1,4 +1,4 @@
-"""Simulated time: a heap of scheduled items, ordered by `(due_us, timer_id)`. Nothing else advances the clock."""
+"""Simulated time: a heap of scheduled items, ordered by `(due_us, timer_id)`. They and `advance_to` move the clock."""
 
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -10,7 +10,7 @@ _TOLERATED = 64
 class Scheduler:
     """Scheduled items are data, `(node, what)`, not closures, so that a whole cluster pickles.
 
-    `now_us` is the time of the last item, or the argument of `advance_to`.
+    `now_us` is the time of the last item, or the argument of `advance_to`, whichever is later.
     """
 
     __slots__ = ("_cancelled", "_heap", "_next_id", "now_us")
@@ -48,7 +48,9 @@ class Scheduler:
         return heap[0][0] if heap else None
 
     def pop(self, until_us: int = FOREVER_US) -> tuple[int, int, str, Any] | None:
-        """Removes the next item due by `until_us` and advances the clock to it; None if there is none."""
+        """Removes the next item due by `until_us` and advances the clock to it; None if there is none. An item that the
+        clock has passed is late, and its time is now.
+        """
         heap = self._heap
         cancelled = self._cancelled
         while heap and heap[0][0] <= until_us:
@@ -56,12 +58,13 @@ class Scheduler:
             if cancelled and item[1] in cancelled:
                 cancelled.discard(item[1])
                 continue
-            self.now_us = item[0]
+            if item[0] > self.now_us:
+                self.now_us = item[0]
             return item
         return None
 
     def advance_to(self, now_us: int) -> None:
-        """Advances the clock to a time before which nothing is due."""
+        """Advances the clock. What is due before that stays on the heap and is late."""
         if now_us > self.now_us:
             self.now_us = now_us
 

@@ -1,6 +1,7 @@
 """A ZooKeeper in memory: for simulation, for replay, and as the model that the adapter to a real server checks."""
 
 import copy
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ class MemoryStore(ZkStore):
         self._child_watches: dict[str, dict[int, None]] = {}
         self._changes: list[ZnodeChange] = []
         self._fired: list[WatchedEvent] = []
-        self._expected_foreign: list[ForeignChange] = []
+        self._expected_foreign: deque[ForeignChange] = deque()
 
     def copy(self) -> "MemoryStore":
         return copy.deepcopy(self)
@@ -194,7 +195,7 @@ class MemoryStore(ZkStore):
         """Counts the operation, and applies the external changes that were recorded before it."""
         self.operations += 1
         while self._expected_foreign and self._expected_foreign[0].operation == self.operations:
-            foreign = self._expected_foreign.pop(0)
+            foreign = self._expected_foreign.popleft()
             self.apply_foreign(
                 foreign.kind, foreign.path, foreign.data, version=foreign.version, cversion=foreign.cversion
             )

@@ -55,6 +55,7 @@ class Checker:
         self.kinds = frozenset(_checks(self.invariants))
         self.replicas: dict[str, ShadowReplica] = {}
         self.partitions: dict[str, ShadowPartition] = {}
+        self._of_topic: dict[str, dict[str, None]] = {}
         self.topics: dict[str, dict[str, str]] = {}
         self.settings: dict[str, dict[str, dict[str, str]]] = {}
         self.produce_acks: dict[int, tuple[int, int]] = {}
@@ -115,7 +116,12 @@ class Checker:
         partition = self.partitions.get(name)
         if partition is None:
             partition = self.partitions[name] = ShadowPartition()
+            self._of_topic.setdefault(topic_of(name), {})[name] = None
         return partition
+
+    def partitions_of(self, topic: str) -> list[str]:
+        """The names of a topic's partitions that have a shadow."""
+        return list(self._of_topic.get(topic, ()))
 
     def partition_deleted(self, name: str) -> None:
         """Records that a topic was deleted. The last ones are remembered: requests for them may still be in flight."""
@@ -126,9 +132,13 @@ class Checker:
             del self._deleted[oldest]
             partition = self.partitions.get(oldest)
             if partition is not None and partition.version < 0 and not partition.replicas:
+                topic = topic_of(oldest)
                 del self.partitions[oldest]
+                del self._of_topic[topic][oldest]
+                if not self._of_topic[topic]:
+                    del self._of_topic[topic]
                 for settings in self.settings.values():
-                    settings.pop(f"topics/{topic_of(oldest)}", None)
+                    settings.pop(f"topics/{topic}", None)
 
     def violated(
         self,

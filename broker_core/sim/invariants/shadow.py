@@ -1,5 +1,6 @@
 """The checker's state: the log and watermarks of each replica, the committed records of each partition."""
 
+from array import array
 from bisect import bisect_left
 from collections import deque
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import msgspec
 
 from broker_core.sim.invariants.catalogue import Explanation
 
-KEPT_BATCHES = 1024
+KEPT_BATCHES = 512
 """Of each replica at least, and at most twice as many. A replica that is farther behind is compared by its chain."""
 KEPT_ANSWERS = 512
 KEPT_INDEX_ENTRIES = 1024
@@ -73,8 +74,8 @@ class ShadowLog:
     )
 
     def __init__(self, start: int, segment: int = -1, next_position: int = -1) -> None:
-        self.bases: list[int] = []
-        self.lasts: list[int] = []
+        self.bases = array("q")
+        self.lasts = array("q")
         self.batches: list[ShadowBatch] = []
         self.known_from = self.deleted_below = start
         self.end = start
@@ -89,11 +90,12 @@ class ShadowLog:
 
     def __getstate__(self) -> tuple[bytes, dict[str, Any]]:
         rest = {name: getattr(self, name) for name in self.__slots__ if name not in ("bases", "lasts", "batches")}
-        return _pack((self.bases, self.lasts, self.batches)), rest
+        return _pack((self.bases.tolist(), self.lasts.tolist(), self.batches)), rest
 
     def __setstate__(self, state: tuple[bytes, dict[str, Any]]) -> None:
         packed, rest = state
-        self.bases, self.lasts, self.batches = _log_decoder.decode(packed)
+        bases, lasts, self.batches = _log_decoder.decode(packed)
+        self.bases, self.lasts = array("q", bases), array("q", lasts)
         for name, value in rest.items():
             setattr(self, name, value)
 

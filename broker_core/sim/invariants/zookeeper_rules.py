@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from broker_core.events import control
-from broker_core.partitions import TopicPartition, broker_node, partition_name, topic_of
+from broker_core.partitions import TopicPartition, broker_node, partition_name
 from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
@@ -201,7 +201,7 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
         if rest and not is_foreign:
             # the controller deletes a topic znode by znode, its own last
             return
-        for name in [name for name in checker.partitions if topic_of(name) == topic]:
+        for name in checker.partitions_of(topic):
             partition = checker.partitions[name]
             if rest:
                 if is_foreign and path.endswith((f"/{TopicPartition.parse(name).partition}/state", "/partitions")):

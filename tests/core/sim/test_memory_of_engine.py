@@ -4,8 +4,11 @@ import gc
 
 import pytest
 
+from broker_core.events.codec import encode_all
+from broker_core.events.world import BrokerStarted
 from broker_core.replication.partition import Partition
 from broker_core.sim.invariants import checker, log_rules, shadow
+from broker_core.sim.messages import Timer
 from tests.support.shell_runs import ShellRun
 
 
@@ -37,7 +40,32 @@ def test_replicas_of_deleted_topics_leave_memory(monkeypatch: pytest.MonkeyPatch
     assert sorted(name for name in found.partitions if not name.startswith("__")) == [
         "later-2-0", "later-2-1", "later-3-0", "later-3-1",
     ]  # fmt: skip
+    assert found.partitions_of("later-0") == [] and found.partitions_of("later-3") == ["later-3-0", "later-3-1"]
     assert "topics/later-0" not in found.settings["b1"] and "topics/later-3" in found.settings["b1"]
+
+
+def test_encoding_of_events_leaves_nothing_behind() -> None:
+    envelopes = [(seq, 0, "lab", 0, BrokerStarted(broker=f"b{seq}", broker_epoch=seq)) for seq in range(1, 10)]
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(100):
+        assert len(encode_all(envelopes)) == 9
+    assert len(gc.get_objects()) < before + 50
+
+
+def test_appends_of_coordinators_that_are_committed_leave_no_timer() -> None:
+    shell = ShellRun()
+    shell.at("kafka-topics.sh --create --topic t --partitions 1 --replication-factor 3")
+    shell.at("producer open p --transactional-id bank")
+    for _ in range(5):
+        for line in ("producer begin p", "producer send p t-0 a:1", "producer commit p"):
+            shell.at(line)
+            assert shell.exit_code == 0
+        shell.after(1)
+    scheduler = shell.run._kernel.scheduler
+    waiting = [item[3] for item in scheduler._heap if item[1] not in scheduler._cancelled]
+    names = [what.name for what in waiting if isinstance(what, Timer)]
+    assert names and "coordinator_append_expired" not in names
 
 
 def test_checker_keeps_a_bounded_number_of_batches_once_for_all_replicas(monkeypatch: pytest.MonkeyPatch) -> None:

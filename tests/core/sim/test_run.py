@@ -6,8 +6,10 @@ import subprocess
 import sys
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from broker_core.events.control import ZnodeCreated
 from broker_core.events.envelope import Envelope
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import INPUTS_BETWEEN_CHECKS, Input, Run, RunConfig
@@ -16,6 +18,7 @@ from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse
 from broker_core.zk.memory_store import MemoryStore
+from broker_core.zk.store import ForeignChange
 from devtools.sim.parity import differences
 from tests.support.main_scenario import SPINE, journal, new_run, play
 from tests.support.paths import ROOT
@@ -141,6 +144,47 @@ def test_reexecution_reproduces_the_recorded_events(played: Played, share: float
     made = [data for _, _, data in again.take()]
     assert len(made) >= until_seq
     assert made == recorded[: len(made)]
+
+
+class Counted(list[Input]):
+    """Inputs, and how many were read."""
+
+    reads = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(at)
+
+
+def test_reexecution_in_parts_reads_each_input_once_and_one_more_for_each_part(played: Played) -> None:
+    recorded = [data for _, _, data in played.made]
+    again, made, inputs = new_run(), list[bytes](), Counted(played.inputs)
+    first, parts = None, 0
+    while again.seq < len(recorded):
+        first = again.replay(inputs, min(again.seq + 100, len(recorded)), first=first)
+        made += [data for _, _, data in again.take()]
+        parts += 1
+    assert made[: len(recorded)] == recorded
+    assert parts > 10
+    assert inputs.reads <= len(inputs) + parts
+
+
+def test_reexecution_in_parts_applies_an_external_change_once() -> None:
+    first_part = new_run()
+    first_part.replay([], 50)
+    store = first_part._cluster.zookeeper.store
+    assert isinstance(store, MemoryStore)
+    change = ForeignChange("created", "/marker", b"", version=0, operation=store.operations + 1)
+    met = Input(0, 0, 0, "met", "zookeeper", msgspec.json.encode(change).decode())
+    # No part executes the command: each ends at the first input.
+    inputs = [Input(1_000_000, 1_000_000, 0, "command", "test", "broker list"), met]
+    at_once, in_parts = new_run(), new_run()
+    at_once.replay(inputs, 150)
+    first = in_parts.replay(inputs, 50)
+    in_parts.replay(inputs, 150, first=first)
+    made = in_parts.take()
+    assert made == at_once.take()
+    assert [event.path for (*_, event), _, _ in made if isinstance(event, ZnodeCreated)].count("/marker") == 1
 
 
 def test_reexecution_calls_its_check_between_inputs_that_need_no_step() -> None:

@@ -27,6 +27,17 @@ def test_overdue_tasks_run_at_once() -> None:
     assert drained(scheduler) == [(50, late)]
 
 
+def test_tasks_that_the_clock_has_passed_are_late_and_keep_their_order() -> None:
+    scheduler = Scheduler()
+    second, first, third = (scheduler.at(due_us, "b1", None) for due_us in (20, 10, 200))
+    scheduler.advance_to(100)
+    last = scheduler.at(150, "b1", None)
+    times = []
+    while (item := scheduler.pop()) is not None:
+        times.append((item[1], scheduler.now_us))
+    assert times == [(first, 100), (second, 100), (last, 150), (third, 200)]
+
+
 def test_cancelled_tasks_do_not_run_and_others_keep_their_order() -> None:
     scheduler = Scheduler()
     draws = random.Random(7)
