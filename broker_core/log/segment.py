@@ -97,7 +97,7 @@ class LogSegment:
 
     @property
     def end(self) -> int:
-        """Where readers stop: below appends that were rejected after the write, until the next write."""
+        """The end of what readers see: below appends that were rejected after the write, until the next write."""
         return self.size if self._refused_from is None else self._refused_from
 
     def load(self) -> None:

@@ -339,7 +339,9 @@ class LogValidator:
         """Whether no record has to be checked individually."""
         if self.is_compacted and summary.has_null_key:
             return False
-        if header.attributes & LOG_APPEND_TIME_FLAG and (self.has_append_time or highest == NO_TIMESTAMP):
+        if header.attributes & LOG_APPEND_TIME_FLAG and (
+            self.has_append_time or highest == NO_TIMESTAMP or self.config.behaviour.refuses_append_time
+        ):
             return False
         if lowest < _LONG_MIN or highest > _LONG_MAX:
             return False
@@ -401,12 +403,13 @@ class LogValidator:
         if not self.has_append_time and record.timestamp != NO_TIMESTAMP:
             before, after = config.before_max_ms, config.after_max_ms
             age = _as_long(now_ms - record.timestamp)
-            if age <= before and _as_long(-age) <= after:
+            if age > before or _as_long(-age) > after:
+                return Errors.INVALID_TIMESTAMP, (
+                    f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. "
+                    f"The timestamp should be within [{_as_long(now_ms - before)}, {_as_long(now_ms + after)}]"
+                )
+            if not config.behaviour.refuses_append_time:
                 return None
-            return Errors.INVALID_TIMESTAMP, (
-                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. "
-                f"The timestamp should be within [{_as_long(now_ms - before)}, {_as_long(now_ms + after)}]"
-            )
         if header.has_append_time:
             return Errors.INVALID_TIMESTAMP, (
                 f"Invalid timestamp type in message {record.text}. "

@@ -10,7 +10,6 @@ from broker_core.log.dump import index_files, log_file, state_files
 from broker_core.log.dump.decoders import (
     Parser,
     class_parser,
-    metadata_parser,
     parse_group_record,
     parse_transaction_record,
 )
@@ -19,6 +18,7 @@ from broker_core.log.dump.findings import Findings
 from broker_core.log.dump.index_files import IndexChecks
 from broker_core.log.dump.java import INT_MAX, Thrown, normal_path, split
 from broker_core.log.dump.log_file import LogDump
+from broker_core.log.dump.metadata_frames import CLUSTER_TYPES, REMOTE_TYPES, metadata_parser
 
 __all__ = [
     "DEFAULT_DECODER",
@@ -47,7 +47,7 @@ DEFAULT_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 class DumpOptions(NamedTuple):
-    """The options of the tool. The sizes are parsed when they are needed, so that an invalid one fails only then."""
+    """The options of the tool. The sizes are parsed at their first use, so an invalid one fails there."""
 
     print_data_log: bool = False
     deep_iteration: bool = False
@@ -126,7 +126,7 @@ def _parser(options: DumpOptions) -> tuple[Parser, list[str]]:
     if options.decoder == "transaction-log":
         return parse_transaction_record, []
     if options.decoder == "cluster-metadata":
-        return metadata_parser(""), []
+        return metadata_parser("", CLUSTER_TYPES, copies_value=False), []
     if options.decoder == "remote-log-metadata":
-        return metadata_parser("offset "), []
+        return metadata_parser("offset ", REMOTE_TYPES, copies_value=True), []
     return class_parser(options.key_decoder_class, options.value_decoder_class)

@@ -31,7 +31,6 @@ from broker_core.log.dump.message_types import (
 from broker_core.log.dump.messages import Json, Struct, UnreadableMessage, json_text, read_message
 from broker_core.log.dump.records import DumpedRecord
 from broker_core.partitions import partition_name
-from broker_core.records.varint import VarintError, decode_varint
 
 Text: TypeAlias = Iterable[str]
 """A text in pieces."""
@@ -104,30 +103,6 @@ def _decoder(class_name: str, printed: list[str]) -> Decoder:
     if class_name.startswith(_DEPRECATED):
         printed.append(f"{class_name} is deprecated. Please use {_API}{name} instead")
     return _DECODERS[name]
-
-
-# metadata of KRaft and of remote logs, which a cluster with ZooKeeper does not have
-
-
-def metadata_parser(where: str) -> Parser:
-    """The tool's message for records that are not metadata (`AbstractApiMessageSerde.read`); `where` precedes an
-    offset.
-    """
-
-    def parse(record: DumpedRecord) -> tuple[Text | None, Text | None]:
-        try:
-            number, _ = decode_varint(record.value or b"", 0)
-        except VarintError:
-            why = "null"
-        else:
-            frame = (number << 1) ^ (number >> 31)
-            why = (
-                f"Could not deserialize metadata record due to unknown frame version {frame}(only frame version 1 is "
-                "supported)"
-            )
-        return None, (f"Error at {where}{record.offset}, skipping. {why}",)
-
-    return parse
 
 
 # __consumer_offsets

@@ -42,7 +42,7 @@ class Pairs:
 class FindingsByFile:
     """The pairs of each file, in the order of the hash map that holds them in Kafka's tool.
 
-    With `puts_again` Kafka's tool replaces a file's list by a longer one each time, and the map may grow then.
+    `puts_again`: Kafka's tool puts a longer list for the file each time, which may resize the map.
     """
 
     def __init__(self, *, puts_again: bool) -> None:

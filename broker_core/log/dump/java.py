@@ -68,6 +68,11 @@ def out_of_memory(rule: str) -> Thrown:
     return Thrown("java.lang.OutOfMemoryError", "Java heap space", rule)
 
 
+def int16(number: int) -> int:
+    """The number wrapped to Java's short."""
+    return (number + 0x8000 & 0xFFFF) - 0x8000
+
+
 def int32(number: int) -> int:
     """The number wrapped to Java's int."""
     return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000

@@ -29,7 +29,7 @@ class LazyFile:
 
     @property
     def path(self) -> str:
-        """Where the file is, or would be."""
+        """The path of the file, which may not exist yet."""
         return self._path if self._file is None else self._file.path
 
     def relative(self, offset: int, base_offset: int) -> int:

@@ -70,8 +70,8 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
     """(base offset, first position, position after) of each segment into which one is split so that all offsets are in
     range (`LocalLog.splitOverflowedSegment`).
 
-    Raises StorageFault if a split does not help, because the last batch is in range or a batch fits nowhere: Kafka does
-    not start then.
+    Raises StorageFault if a split does not help, because the last batch is in range or a batch fits nowhere. Kafka does
+    not start in that case.
     """
     segment = overflow.segment
     headers = list(segment.headers())
@@ -110,7 +110,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None], w
     A batch is indexed if it begins more than index.interval.bytes after the last indexed one, so that an index may
     differ from the lost one. Raises InvalidOffset if the offsets of indexed batches do not increase, OffsetOverflow for
     a batch whose offset is out of the segment's range, and StorageFault if more batches than before have to be indexed
-    than the index has capacity for: Kafka does not start then.
+    than the index has capacity for, in which case Kafka does not start.
     """
     segment.offset_index.clear()
     segment.time_index.clear()
@@ -208,7 +208,7 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
 def check_end(segment: LogSegment, position: int) -> None:
     """Checks the end of a trusted segment: an incomplete batch at `position` is accepted, other bytes are not.
 
-    Raises StorageFault, as Kafka does not start then.
+    Raises StorageFault for them: Kafka does not start.
     """
     if segment.size - position > MAGIC_POSITION:
         length = int.from_bytes(segment.log.read(position + 8, 4), "big", signed=True)

@@ -22,7 +22,7 @@ class Work:
         self._bytes = self._batches = 0
 
     def add(self, size: int, batches: int = 1) -> bool:
-        """Adds `batches` of `size` bytes; returns whether the slice is full. The next one begins then."""
+        """Adds `batches` of `size` bytes. Returns whether the slice is full; if so, counts a new one."""
         self._bytes += size
         self._batches += batches
         if self._bytes < SLICE_BYTES and self._batches < SLICE_BATCHES:

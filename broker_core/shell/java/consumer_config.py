@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.config_defs.keys import ConfigException, ConfigKey, ConfigType, table
-from broker_core.controller.admin import why_no_topic_name
+from broker_core.controller.topic_names import why_no_topic_name
 from broker_core.groups.assignors import ASSIGNORS
 from broker_core.shell.java.client_configs import NO_REPORTER, check_connection
 from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException

@@ -16,6 +16,8 @@ import pytest
 from broker_core.events.console import CommandPrinted
 from broker_core.log.dump import DumpOptions, LocalFiles, Thrown, dump
 from broker_core.log.dump.java import decode, decode_in_pieces, scala_hash_order, split
+from broker_core.log.dump.metadata_frames import CLUSTER_TYPES, metadata_parser
+from broker_core.log.dump.records import DumpedRecord
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import record_parts
 from broker_core.records.record_batch import build_batch
@@ -330,3 +332,10 @@ def test_unsupported_options_are_reported() -> None:
     assert DumpOptions().max_bytes() == (1 << 31) - 1
     printed = ShellRun().at("help kafka-dump-log.sh")
     assert any("--transaction-log-decoder" in line for line in printed)
+
+
+def test_numbers_of_a_metadata_frame_are_wrapped_to_a_short() -> None:
+    """0x80010001 is negative, so no limit refuses it, and a short of it is frame version 1."""
+    record = DumpedRecord(0, 0, None, b"\x81\x80\x84\x80\x08", -1, 5)
+    _, says = metadata_parser("", CLUSTER_TYPES, copies_value=False)(record)
+    assert says is not None and "".join(says) == "Error at 0, skipping. Error while reading type"

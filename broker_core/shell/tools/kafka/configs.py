@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from broker_core.broker.admin.quota_admin import is_address
 from broker_core.config_defs.java_text import hash_map_order, scala_set
-from broker_core.controller.admin import validate_topic_name
+from broker_core.controller.topic_names import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.requests import Asking, bootstrap, late_for, metadata, query_any, query_broker

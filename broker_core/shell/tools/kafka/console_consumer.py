@@ -234,7 +234,7 @@ class PlanReader:
         yield from ()
 
     def drop(self) -> None:
-        """The process has ended."""
+        """Called when the process has ended."""
 
     def _look_up(self, broker_id: int, partitions: list[str]) -> Asking[None]:
         requested = tuple(

@@ -90,7 +90,7 @@ class GroupReader:
         self.drop()
 
     def drop(self) -> None:
-        """The process has ended."""
+        """Called when the process has ended."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             self._process.cluster.clients.close(consumer.name)

@@ -4,7 +4,7 @@ import re
 from calendar import monthrange
 from datetime import date
 
-from broker_core.config_defs.java_text import hash_map_order, split
+from broker_core.config_defs.java_text import hash_map_order, partition_code, split
 from broker_core.config_defs.keys import LONG_MAX
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition, partition_name, sorted_partitions, topic_of
@@ -204,7 +204,7 @@ def _within(process: Process, wanted: Plan) -> Asking[Plan]:
 def _at_time(process: Process, partitions: list[str], timestamp: int) -> Asking[Plan]:
     found = yield from list_offsets(process, partitions, timestamp)
     late = [name for name in partitions if found.get(name, -1) < 0]
-    for name in sorted_partitions(late):
+    for name in hash_map_order(late, code=partition_code):
         topic, number = TopicPartition.parse(name)
         process.out("")
         process.out(f"Warn: Partition {number} from topic {topic} is empty. Falling back to latest known offset.")
