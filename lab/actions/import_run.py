@@ -10,13 +10,15 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from lab.actions.execution import ExecutionEnded, ExecutionLimit, imported
+from lab.actions.execution import ExecutionEnded, ImportProgress, imported
 from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.archives.foreign import FOREIGN_DATA_ERRORS, problem_of
 from lab.archives.manifest import Manifest
+from lab.archives.progress import Share, shares_of
+from lab.archives.unfinished import UnfinishedFolder
 from lab.archives.unpack import unpack_run
 from lab.models import MAX_NAME_LENGTH, Bookmark, Branch, Run
-from lab.recordings.folder import BranchFolder, branch_folder, remove_run_folder
+from lab.recordings.folder import BranchFolder, branch_folder, run_folder
 from lab.recordings.recording import Recording
 from lab.recordings.summary import write_summary
 from lab.rights import require
@@ -35,33 +37,35 @@ class _BeyondRecording(Exception):
     """An input is too far from the end of its recording."""
 
 
-async def import_run(user: User, source: IO[bytes]) -> Branch:
+async def import_run(user: User, source: IO[bytes], progress: ImportProgress | None = None) -> Branch:
     """Returns the run's first branch. Engines are made from the recorded inputs; nothing else of the file is executed.
 
     Raises Refusal for a file that is not an export of a run, for inputs that take too long, when there are too many
-    runs, and during another import of the user's; nothing is left then.
+    runs, and during another import of the same user. Nothing is left of a refused import.
     """
     await sync_to_async(require)(user, None, "act")
     await sync_to_async(ensure_few_runs)(user.pk)
     slug = new_slug()
     return await imported(
         user.pk,
-        lambda limit: _rebuild(source, slug, limit),
+        UnfinishedFolder(run_folder(slug)),
+        lambda progress: _rebuild(source, slug, progress),
         lambda manifest: _enter(user, slug, manifest),
-        lambda: remove_run_folder(slug),
+        progress,
     )
 
 
 @contextmanager
-def rebuilt(folder: BranchFolder, name: str, limit: ExecutionLimit) -> Iterator[Recording]:
+def rebuilt(folder: BranchFolder, name: str, progress: ImportProgress, share: Share) -> Iterator[Recording]:
     """An unpacked recording, called `name`, after its inputs have been executed, which makes the brokers' disks.
+    `share`: of the events of the import.
 
     Raises Refusal for a recording of which no engine can be made, or not within the limit.
     """
     recording = Recording(folder)
     try:
         msgspec.convert(recording.config, RunConfig)
-        _execute(recording, name, limit)
+        _execute(recording, name, progress, share)
         yield recording
     except msgspec.ValidationError as error:
         raise Refusal("refusal.archive_log", field="file", branch=name, problem=str(error)[:200]) from None
@@ -69,7 +73,7 @@ def rebuilt(folder: BranchFolder, name: str, limit: ExecutionLimit) -> Iterator[
         recording.close()
 
 
-def _execute(recording: Recording, name: str, limit: ExecutionLimit) -> None:
+def _execute(recording: Recording, name: str, progress: ImportProgress, share: Share) -> None:
     executed = 0
 
     def check(seq: int) -> None:
@@ -77,12 +81,15 @@ def _execute(recording: Recording, name: str, limit: ExecutionLimit) -> None:
         executed = seq
         if seq > recording.last_seq + MAX_EVENTS_BEYOND:
             raise _BeyondRecording
-        limit.check()
+        progress.report("execute", share.before + min(seq, recording.last_seq), share.of)
+        progress.check()
 
+    # A short recording is at its end before the first check.
+    progress.report("execute", share.before, share.of)
     try:
         engine.wake(recording, Pacer(), "", check=check).close()
     except ExecutionEnded:
-        raise limit.refusal(name, executed, recording.last_seq) from None
+        raise progress.refusal(name, executed, recording.last_seq) from None
     except _BeyondRecording:
         raise Refusal(
             "refusal.import_beyond", field="file", branch=name, events=recording.last_seq, max=MAX_EVENTS_BEYOND
@@ -94,12 +101,13 @@ def _execute(recording: Recording, name: str, limit: ExecutionLimit) -> None:
         raise Refusal("refusal.archive_log", field="file", branch=name, problem=problem_of(error)) from error
 
 
-def _rebuild(source: IO[bytes], slug: str, limit: ExecutionLimit) -> Manifest:
+def _rebuild(source: IO[bytes], slug: str, progress: ImportProgress) -> Manifest:
     """Unpacks the file; makes the brokers' disks of all branches, and the summary that lists show."""
-    limit.check_cancelled()
-    manifest = unpack_run(source, settings.RUNS, slug, limit.check_cancelled).manifest
-    for branch in manifest.branches:
-        with rebuilt(branch_folder(slug, branch.name), branch.name, limit) as recording:
+    progress.check_cancelled()
+    manifest = unpack_run(source, settings.RUNS, slug, progress.report).manifest
+    for branch, share in shares_of(manifest.branches, [branch.last_seq for branch in manifest.branches]):
+        with rebuilt(branch_folder(slug, branch.name), branch.name, progress, share) as recording:
+            progress.report("finish", share.before, share.of)
             write_summary(recording)
     return manifest
 

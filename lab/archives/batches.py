@@ -1,4 +1,4 @@
-"""The batches of logs that were carried here, looked at before the logs are opened: what they decompress to.
+"""The batches of imported logs, checked before the logs are opened: what they decompress to.
 
 Whether they are whole and unchanged is found by recovery, when the logs are opened.
 """

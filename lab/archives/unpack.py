@@ -22,16 +22,16 @@ from lab.archives.manifest import (
     CarriedBranch,
     Manifest,
 )
-from lab.archives.zips import Contents, check_files, invalid, opened_zip, read_manifest, unpack
+from lab.archives.progress import Report, Share, no_report, shares_of
+from lab.archives.zips import Contents, check_files, invalid, opened_zip, read_manifest, unpack_all
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.logs import EVENTS, INPUTS
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import SEGMENT_EVENTS
+from lab.run_limits import MAX_BROKERS, MAX_SEED
 from lab.texts.refusal import Refusal
 
 MAX_NAME = 80
-MAX_SEED = 2**32 - 1
-MAX_BROKERS = 7
 
 
 class Unpacked(NamedTuple):
@@ -44,23 +44,18 @@ class Unpacked(NamedTuple):
 _RUN = Contents(KIND, VERSION, FILE, "refusal.archive_no_run")
 
 
-def unpack_run(source: IO[bytes], runs: Path, run: str, check: Callable[[], None] = lambda: None) -> Unpacked:
-    """Unpacks a run below `runs/run` and opens its recordings once, which derives what is derived from events.
-
-    `check`: called after each file and recording; it may raise to end this. Raises Refusal; nothing is left below
-    `runs/run` then.
+def unpack_run(source: IO[bytes], runs: Path, run: str, report: Report = no_report) -> Unpacked:
+    """Unpacks a run below `runs/run` and opens its recordings once, which derives what is derived from events. Raises
+    Refusal, and leaves nothing below `runs/run`.
     """
     folder = runs / run
     try:
         with opened_zip(source) as archive:
             manifest, names = read_manifest(archive, _RUN, Manifest)
             _check(manifest, names)
-            for name, declared in manifest.files.items():
-                unpack(archive, name, declared, _target(name, runs, run))
-                check()
-            for branch in manifest.branches:
-                _check_recording(branch, branch_folder(run, branch.name, runs=runs))
-                check()
+            unpack_all(archive, manifest.files, lambda name: _target(name, runs, run), report)
+            for branch, share in shares_of(manifest.branches, [branch.last_seq for branch in manifest.branches]):
+                _check_recording(branch, branch_folder(run, branch.name, runs=runs), report, share)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -99,25 +94,33 @@ def _target(name: str, runs: Path, run: str) -> Path:
     return branch_folder(run, found["branch"], runs=runs).recording / found["file"]
 
 
-def _check_recording(branch: CarriedBranch, folder: BranchFolder) -> None:
-    last_seq = checked_end(branch.name, folder)
+def _check_recording(branch: CarriedBranch, folder: BranchFolder, report: Report, share: Share) -> None:
+    last_seq = checked_end(branch.name, folder, report, share)
     if last_seq != branch.last_seq:
         raise invalid("refusal.archive_torn", branch=branch.name, seq=last_seq, expected=branch.last_seq)
 
 
-def checked_end(name: str, folder: BranchFolder) -> int:
-    """Opens a recording that was carried here, called `name`, and returns its last event. Raises Refusal when recovery
-    finds something to repair, and for an event that this version does not know.
+def checked_end(name: str, folder: BranchFolder, report: Report, share: Share) -> int:
+    """Opens the imported recording `name`, and returns its last event. `share`: its part of the events of the import.
+    Raises Refusal when recovery finds something to repair, and for an event that this version does not know.
     """
+
+    def derived(seq: int) -> None:
+        # Then the events are read once more.
+        report("check", share.before + seq // 2, share.of)
+
     logs = [path for topic in (EVENTS, INPUTS) for path in (folder.recording / f"{topic}-0").glob("*.log")]
     before = {path: path.stat().st_size for path in logs}
     if not (folder.recording / f"{INPUTS}-0").is_dir():
         raise invalid("refusal.archive_branches", branch=name)
     ensure_records_fit(name, logs)
     try:
-        recording = Recording(folder)
-        last_seq, read_seq = recording.last_seq, _readable_to(recording)
-        recording.close()
+        recording = Recording(folder, derived=derived)
+        try:
+            last_seq = recording.last_seq
+            read_seq = _readable_to(recording, lambda seq: derived(last_seq + seq))
+        finally:
+            recording.close()
     except Refusal:
         # It would name a folder of this machine.
         raise invalid("refusal.archive_log", branch=name, problem="header") from None
@@ -130,11 +133,12 @@ def checked_end(name: str, folder: BranchFolder) -> int:
     return last_seq
 
 
-def _readable_to(recording: Recording) -> int:
+def _readable_to(recording: Recording, read_to: Callable[[int], None]) -> int:
     """The last event before the first one that is missing: recovery looks at the newest segment only."""
     for first in range(recording.first_seq, recording.last_seq + 1, SEGMENT_EVENTS):
         wanted = range(first, min(recording.last_seq, first + SEGMENT_EVENTS - 1) + 1)
         read = [event.seq for event in recording.stored(first, wanted[-1])]
         if read != list(wanted):
             return min(set(wanted) - set(read), default=first) - 1
+        read_to(wanted[-1])
     return recording.last_seq

@@ -1,7 +1,7 @@
-"""Zips with a manifest: written, and read without trust. What runs and classes are carried in.
+"""Zips with a manifest, in which runs and classes are exported: written, and read without trust.
 
-A file is refused as a whole, with a sentence, before anything of it is used: names that are not those of what it
-carries, links, more bytes than declared or allowed, another digest, a newer version.
+A file is refused as a whole, with a sentence, before anything of it is used: names that no file of a run or class
+has, links, more bytes than declared or allowed, another digest, a newer version.
 """
 
 import errno
@@ -9,8 +9,9 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
@@ -19,6 +20,7 @@ import msgspec
 
 from broker_core.texts import Value
 from lab.archives.manifest import MANIFEST, MAX_BYTES, MAX_FILES, CarriedFile, digest_of
+from lab.archives.progress import Report
 from lab.texts.refusal import Refusal
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
@@ -93,8 +95,8 @@ class _Limited:
 
 
 class Contents(NamedTuple):
-    """What a zip may carry: the `kind` and newest `version` of its manifest, names of files, and the refusals of a zip
-    without such a manifest.
+    """What a zip may contain: the `kind` and newest `version` of its manifest, and the names of its files. `missing`:
+    the refusal of a zip without such a manifest.
     """
 
     kind: str
@@ -164,7 +166,23 @@ def check_files(declared: Mapping[str, CarriedFile], names: set[str]) -> None:
         raise invalid("refusal.archive_too_large", mib=-(-total // 2**20), max=MAX_BYTES // 2**20)
 
 
-def unpack(archive: zipfile.ZipFile, name: str, declared: CarriedFile, target: Path) -> None:
+def unpack_all(
+    archive: zipfile.ZipFile, files: Mapping[str, CarriedFile], target: Callable[[str], Path], report: Report
+) -> None:
+    """Unpacks all files, each to its target. Raises Refusal like `_unpack`."""
+    of, before = sum(one.bytes for one in files.values()), 0
+    for name, declared in files.items():
+        _unpack(archive, name, declared, target(name), partial(_report_more, report, before, of))
+        before += declared.bytes
+
+
+def _report_more(report: Report, before: int, of: int, done: int) -> None:
+    report("unpack", before + done, of)
+
+
+def _unpack(
+    archive: zipfile.ZipFile, name: str, declared: CarriedFile, target: Path, report: Callable[[int], None]
+) -> None:
     """Writes no more than what was declared, whatever the entry decompresses to. Raises Refusal for another digest."""
     target.parent.mkdir(parents=True, exist_ok=True)
     left = declared.bytes
@@ -174,6 +192,7 @@ def unpack(archive: zipfile.ZipFile, name: str, declared: CarriedFile, target: P
             if left < 0:
                 break
             writer.write(data)
+            report(declared.bytes - left)
     with target.open("rb") as stream:
         if left != 0 or digest_of(stream) != declared:
             raise invalid("refusal.archive_changed", file=name)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 from urllib.parse import quote
 
 from asgiref.sync import sync_to_async
@@ -11,15 +11,20 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
+from lab.actions.execution import ImportProgress
 from lab.actions.export_page import excerpt_of
 from lab.actions.export_run import export_run
 from lab.actions.import_run import import_run
+from lab.actions.imports import Import, Kind, Take, begin_import, cancel_import, followed_import, kept_file
+from lab.api.history import json_answer
 from lab.archives.manifest import SUFFIX
 from lab.archives.temporary import written
-from lab.models import Branch
+from lab.preferences import preferences_of
 from lab.recordings.history import parse_seconds
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
@@ -28,8 +33,6 @@ from lab.web.alone.program import version
 from lab.web.pages import runs_page, user_of
 
 _CHUNK = 256 * 1024
-
-T = TypeVar("T")
 
 
 @login_required
@@ -57,22 +60,29 @@ async def page_file(request: HttpRequest, run: str, branch: str) -> HttpResponse
 
 
 def import_view(
-    take: Callable[[User, IO[bytes]], Awaitable[T]],
-    opened: Callable[[T], HttpResponse],
-    refused: Callable[[HttpRequest, Refusal], Awaitable[HttpResponse]],
+    kind: Kind, take: Take, refused: Callable[[HttpRequest, Refusal], Awaitable[HttpResponse]]
 ) -> Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]:
-    """A view that imports the file of a form with `take`, and then opens what was made. A rejected file leaves nothing
-    behind; `refused` shows the reason.
+    """A view that imports the file of a form with `take`. A request for JSON gets the number of the import, which the
+    page follows; any other waits until it is complete, and opens what was made, or `refused` shows the reason. A
+    rejected file leaves nothing behind.
     """
 
     @login_required
     @require_POST
     async def import_file(request: HttpRequest) -> HttpResponse:
+        user, is_followed = await user_of(request), request.headers.get("Accept") == "application/json"
         try:
-            made = await take(await user_of(request), _given_file(request))
+            source = kept_file(_given_file(request))
+            if is_followed:
+                return json_answer({"import": begin_import(user, kind, source, take).id}, status=202)
+            with source:
+                return redirect(await take(user, source, ImportProgress()))
         except Refusal as refusal:
+            if is_followed:
+                return json_answer(refusal.as_json(preferences_of(request).language), status=refusal.status)
+            # Also one that is not about the file is shown in its form.
+            refusal.field = "file"
             return await refused(request, refusal)
-        return opened(made)
 
     return import_file
 
@@ -84,11 +94,34 @@ def _given_file(request: HttpRequest) -> IO[bytes]:
     return given.file
 
 
-def _opened_branch(branch: Branch) -> HttpResponse:
-    return redirect("lab", branch.run.slug, branch.name)
+async def _take_run(user: User, source: IO[bytes], progress: ImportProgress) -> str:
+    branch = await import_run(user, source, progress)
+    return reverse("lab", args=(branch.run.slug, branch.name))
 
 
-import_file = import_view(import_run, _opened_branch, runs_page)
+import_file = import_view("run", _take_run, runs_page)
+
+
+@never_cache
+@login_required
+@require_GET
+async def import_progress(request: HttpRequest, id: str) -> HttpResponse:
+    """How far an import is; `address` once it is done. Raises Refusal (404) for an unknown one."""
+    return _import_answer(request, followed_import(await user_of(request), id))
+
+
+@login_required
+@require_POST
+async def end_import(request: HttpRequest, id: str) -> HttpResponse:
+    """Cancels an import, unless it is complete. Raises Refusal (404) for an unknown one."""
+    return _import_answer(request, await cancel_import(await user_of(request), id))
+
+
+def _import_answer(request: HttpRequest, found: Import) -> HttpResponse:
+    stage, done, of = found.progress.now
+    error = found.refusal.as_json(preferences_of(request).language) if found.refusal else None
+    now = {"state": found.state, "stage": stage, "done": done, "of": of, "address": found.address, "error": error}
+    return json_answer(now)
 
 
 async def file_answer(file: IO[bytes], name: str, suffix: str, kind: str = "application/zip") -> StreamingHttpResponse:

@@ -14,21 +14,15 @@ from typing import Any
 import msgspec
 import pytest
 from django.conf import settings
-from msgspec.structs import replace
 
 from broker_core.run import Input
 from lab.actions import execution, import_run
 from lab.actions.execution import ExecutionEnded
-from lab.archives.manifest import CarriedBranch
-from lab.archives.pack import RunFacts, pack_run
+from lab.archives.progress import Stage
 from lab.archives.unpack import unpack_run
 from lab.runtime import engine
+from tests.support.imports.made_up import ENDLESS, file_with
 from tests.support.lab_server import PATIENCE_S, Visitor
-from tests.support.recorded_runs import begin
-
-ENDLESS_STEPS = 1_000_000
-"""More than are executed in the shortened limit; few enough for this test to end without one."""
-ENDLESS = Input(ENDLESS_STEPS, 10**6, 10**9, "command", "test", "wait 1s")
 
 
 @pytest.fixture
@@ -37,22 +31,6 @@ def untouched() -> Iterator[None]:
     before = sorted(settings.RUNS.iterdir())
     yield
     assert sorted(settings.RUNS.iterdir()) == before
-
-
-def file_with(folder: Path, made_up: Input | None) -> bytes:
-    """An exported run to whose inputs one was added. Where it names no place, it is at the end."""
-    recording, live = begin(folder)
-    if made_up is not None:
-        if not made_up.step:
-            end = {"step": live.run._kernel.steps, "seq": live.run.seq, "at_us": live.run.now_us}
-            made_up = replace(made_up, **end)
-        recording.append_inputs([(made_up.at_us, made_up.encode())])
-    live.close()
-    target = io.BytesIO()
-    facts = RunFacts("Made up", "3.9", 5, 3)
-    pack_run(facts, [(recording, CarriedBranch("main", 0))], target)
-    recording.close()
-    return target.getvalue()
 
 
 def test_inputs_that_take_too_long_are_refused_with_the_limit_and_leave_nothing(
@@ -127,16 +105,14 @@ def test_what_executing_made_up_inputs_raises_is_a_refusal(
 
 
 def test_a_cancelled_import_is_not_unpacked_to_its_end(tmp_path: Path) -> None:
-    file, checked = file_with(tmp_path / "made", None), 0
+    file = file_with(tmp_path / "made", None)
 
-    def cancelled_after_two_files() -> None:
-        nonlocal checked
-        checked += 1
-        if checked == 2:
-            raise ExecutionEnded
+    def cancelled_while_unpacked(stage: Stage, done: int, of: int) -> None:
+        assert stage == "unpack" and 0 < done < of
+        raise ExecutionEnded
 
     with pytest.raises(ExecutionEnded):
-        unpack_run(io.BytesIO(file), tmp_path / "runs", "r2", cancelled_after_two_files)
+        unpack_run(io.BytesIO(file), tmp_path / "runs", "r2", cancelled_while_unpacked)
     assert not (tmp_path / "runs" / "r2").exists()
 
 

@@ -4,11 +4,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
-from lab.actions.execution import THREADS, ExecutionEnded, ExecutionLimit, imported, in_thread
+from lab.actions import execution
+from lab.actions.execution import THREADS, ExecutionEnded, ImportProgress, imported, in_thread
+from lab.archives.unfinished import UnfinishedFolder
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 
@@ -31,18 +35,33 @@ async def laps() -> None:
         await asyncio.sleep(0)
 
 
+class NoFolder(UnfinishedFolder):
+    """Of a work that makes none: calls `undo` in place of removing it."""
+
+    def __init__(self, undo: Callable[[], None]) -> None:
+        super().__init__(Path("none"))
+        self._undo = undo
+
+    def begin(self) -> None:
+        pass
+
+    def discard(self) -> None:
+        self._undo()
+
+
 class Work:
-    """Begins, then waits for `goes_on`, or with `checks` for the end of its limit."""
+    """Begins, then waits for `goes_on`, or with `checks` for its cancellation."""
 
     def __init__(self, *, checks: bool = False) -> None:
         self.checks = checks
+        self.folder = NoFolder(self.undo)
         self.begun, self.goes_on, self.ended, self.undone = (threading.Event() for _ in range(4))
 
-    def __call__(self, limit: ExecutionLimit) -> str:
+    def __call__(self, progress: ImportProgress) -> str:
         self.begun.set()
         try:
             while self.checks:
-                limit.check()
+                progress.check()
             assert self.goes_on.wait(PATIENCE_S)
         finally:
             self.ended.set()
@@ -104,19 +123,41 @@ def test_imports_leave_the_other_threads_of_the_lab_alone() -> None:
     run(scene)
 
 
+def test_what_is_left_of_killed_imports_is_removed_in_a_thread_of_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        work = Work()
+        work.goes_on.set()
+        removing, goes_on = threading.Event(), threading.Event()
+
+        def removes() -> None:
+            removing.set()
+            assert goes_on.wait(PATIENCE_S)
+
+        monkeypatch.setattr(execution, "finish_imports", removes)
+        importing = asyncio.create_task(imported(USER, work.folder, work, str))
+        await happened(removing)
+        try:
+            assert await asyncio.wait_for(sync_to_async(lambda: "read")(), PATIENCE_S / 4) == "read"
+        finally:
+            goes_on.set()
+            assert await importing == "made"
+
+    run(scene)
+
+
 def test_a_user_has_one_import_at_a_time() -> None:
     async def scene() -> None:
         work, other = Work(), Work()
-        importing = asyncio.create_task(imported(USER, work, str, work.undo))
+        importing = asyncio.create_task(imported(USER, work.folder, work, str))
         await happened(work.begun)
         with pytest.raises(Refusal, match="Another of your files is being imported") as refused:
-            await imported(USER, other, str, other.undo)
+            await imported(USER, other.folder, other, str)
         assert refused.value.status == 409 and not other.begun.is_set()
         other.goes_on.set()
-        assert await imported(USER + 1, other, str, other.undo) == "made"
+        assert await imported(USER + 1, other.folder, other, str) == "made"
         work.goes_on.set()
         assert await importing == "made"
-        assert await imported(USER, work, str, work.undo) == "made"
+        assert await imported(USER, work.folder, work, str) == "made"
         assert not work.undone.is_set()
 
     run(scene)
@@ -137,7 +178,7 @@ def test_files_are_left_after_a_cancellation_if_they_were_committed_only(is_refu
             entered.set()
             return made
 
-        importing = asyncio.create_task(imported(USER, work, enter, work.undo))
+        importing = asyncio.create_task(imported(USER, work.folder, work, enter))
         await happened(entering)
         importing.cancel()
         with suppress(asyncio.CancelledError):
@@ -149,8 +190,8 @@ def test_files_are_left_after_a_cancellation_if_they_were_committed_only(is_refu
     run(scene)
 
 
-def test_a_limit_ends_its_work_when_cancelled_or_over() -> None:
-    limit = ExecutionLimit(PATIENCE_S)
+def test_an_import_ends_its_work_when_cancelled_or_over() -> None:
+    limit = ImportProgress(PATIENCE_S)
     limit.check()
     limit.check_cancelled()
     limit.cancel()
@@ -158,5 +199,5 @@ def test_a_limit_ends_its_work_when_cancelled_or_over() -> None:
         with pytest.raises(ExecutionEnded):
             check()
     with pytest.raises(ExecutionEnded):
-        ExecutionLimit(0).check()
-    ExecutionLimit(0).check_cancelled()
+        ImportProgress(0).check()
+    ImportProgress(0).check_cancelled()
