@@ -40,9 +40,10 @@ class Lab:
         return {one.name: f"{one.doc}{f' ({one.unit})' if one.unit else ''}" for one in state.columns}
 
     def table(self, name: str, *, run: str | None = None, branch: str | None = None) -> pa.Table:
-        """The stored rows, those of a run or of one of its branches if asked for.
+        """The stored rows, those of a run or of one of its branches if asked for. `branch` is a name within the run, as
+        `main`, or with the run's name before it.
 
-        Raises LabError for an unknown table, or a run that has no rows in any table.
+        Raises LabError for an unknown table, run or branch.
         """
         state = self._build.file.tables[self._known(name)]
         found = rows(self._store, self._build, name)
@@ -52,7 +53,7 @@ class Lab:
             self._insist_on_run(run)
             found = found.filter(pc.equal(found["run"], run))
         if branch is not None:
-            found = found.filter(pc.equal(found["branch"], branch))
+            found = found.filter(pc.equal(found["branch"], self._known_branch(run, branch)))
         return found
 
     def runs(self, **having: Any) -> pa.Table:
@@ -72,7 +73,8 @@ class Lab:
     def figure(self, name: str, run: str, branch: str | None = None, language: str = "en") -> Figure | None:
         """The chart that the lab's page shows, as Plotly's JSON, with colours by the names of the theme.
 
-        None: there is nothing to draw. Raises LabError for an unknown chart or run.
+        None: there is nothing to draw. Raises LabError for an unknown chart, run or branch, and for a run with several
+        branches if none is named: the charts of each include what they share.
         """
         from lab.analytics.figures.parts import Words
         from lab.analytics.figures.stored import STORED, figure_of
@@ -80,7 +82,11 @@ class Lab:
         stored = STORED.get(name)
         if stored is None:
             raise LabError(f"There is no chart {name}. There are: {', '.join(STORED)}.")
-        found = self.table(stored.table, run=run, branch=branch)
+        self._insist_on_run(run)
+        branches = self._branches(run)
+        if branch is None and len(branches) > 1:
+            raise LabError(f"Run {run} has {len(branches)} branches. Name one of them: {', '.join(branches)}.")
+        found = self.table(stored.table, run=run, branch=branch or branches[0])
         return figure_of(stored, found.to_pylist(), Words(language), internal=False)
 
     def compare(self, left: pa.Table, right: pa.Table, pair_by: str | None = None) -> list[Difference]:
@@ -91,6 +97,18 @@ class Lab:
         if table not in self._build.tables:
             raise LabError(f"There is no table {table}. `tables()` lists the {len(self._build.tables)} that there are.")
         return table
+
+    def _branches(self, run: str | None) -> list[str]:
+        """The identities of a run's branches, or of all."""
+        entries = self._build.ledger().values()
+        return sorted(one.branch for one in entries if one.unit == "branch" and run in (None, one.run))
+
+    def _known_branch(self, run: str | None, branch: str) -> str:
+        known = self._branches(run)
+        for name in (branch, f"{run}/{branch}"):
+            if name in known:
+                return name
+        raise LabError(f"The tables know no branch {branch}. They know: {', '.join(known) or 'none'}.")
 
     def _insist_on_run(self, run: str) -> None:
         known = {entry.run for entry in self._build.ledger().values()}

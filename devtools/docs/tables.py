@@ -28,12 +28,14 @@ def _lines() -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield f"### {table.name}\n"
-    yield f"{table.doc}\n" if table.doc.endswith(".") else f"{table.doc[:1].upper()}{table.doc[1:]}.\n"
+    yield f"{table.doc}\n"
     yield f"Key: {_names((*(column.name for column in table.stored[: -len(table.columns)]), *table.key))}."
     if table.needs:
         yield f"Made from {_names(table.needs)}."
     if table.kinds:
         yield f"Made from events {_names(table.kinds)}."
+    if table.per_event:
+        yield "A fork has rows of its own events only; those before it are rows of its parent."
     yield "\n| column | type | unit | what it is |\n|---|---|---|---|"
     for column in table.columns:
         personal = " (personal)" if column.personal else ""

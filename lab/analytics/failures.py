@@ -27,7 +27,7 @@ def explained(error: Exception, tables_at: str, log: Path) -> SparkError:
         return error
     if isinstance(error, PlaceError):
         return SparkError.of(error.what, error.expected, error.todo)
-    said = str(error)
+    said = _said(error)
     if any(one in said for one in _NO_S3A):
         return SparkError("refusal.spark_no_s3a", place=place.name())
     if isinstance(error, ConflictError):
@@ -41,3 +41,11 @@ def explained(error: Exception, tables_at: str, log: Path) -> SparkError:
         return SparkError("refusal.analysis_memory", log=str(log))
     first = (said.strip().splitlines() or [type(error).__name__])[0]
     return SparkError("refusal.analysis_failed", problem=first, log=str(log))
+
+
+def _said(error: Exception) -> str:
+    """The text of an error, or its type: py4j asks the JVM for the text, which may be gone."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__

@@ -1,7 +1,7 @@
 """Starts the JVM of Spark without Spark's own launcher, which saves a JVM and a second.
 
 The gateway server inside it ends when its standard input closes. It belongs to its parent's process group, so that it
-ends with a parent that is killed during the start (`end_group`).
+ends with a parent that is killed during the start (`end_group`); that of a command has its own.
 """
 
 import contextlib
@@ -42,9 +42,11 @@ OPENED = (
     "java.security.jgss/sun.security.krb5",
 )  # fmt: skip
 #: The class archive is mapped at the address that it was made for: elsewhere, most of its pages are changed and copied.
+#: What the JVM has freed in glibc's heaps is returned to the system; older ones do not know this flag.
 FLAGS = (
     "-XX:+IgnoreUnrecognizedVMOptions", "-XX:-UsePerfData", "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0",
+    "-XX:TrimNativeHeapInterval=5000",
     "-Dio.netty.tryReflectionSetAccessible=true", "-Djava.awt.headless=true",
 )  # fmt: skip
 SETTINGS = {
@@ -112,8 +114,14 @@ class Gateway(NamedTuple):
             self.process.wait()
 
 
-def start_gateway(log: Path, *more_flags: str) -> Gateway:
+def start_gateway(log: Path, *more_flags: str, has_own_group: bool = False) -> Gateway:
     """Starts the JVM and returns when it listens. Its output is written to the file `log`.
+
+    Args:
+        log: the file.
+        more_flags: of the JVM.
+        has_own_group: starts it in a process group of its own, so that Ctrl-C in a terminal does not end it before the
+            session: PySpark would print how it lost its JVM.
 
     Raises SparkError if there is no working Java.
     """
@@ -134,6 +142,7 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
                 process = subprocess.Popen(
                     java_command(java, *sharing, *more_flags),
                     stdin=subprocess.PIPE, stdout=stream, stderr=stream, env=environment,
+                    process_group=0 if has_own_group else None,
                 )  # fmt: skip
             except OSError as error:
                 raise _does_not_start(java, error.strerror or str(error), log) from error

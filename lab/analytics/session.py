@@ -46,9 +46,11 @@ class Spark:
             raise self._failed(error, log) from error
 
     @classmethod
-    def start(cls, log: Path, *more_flags: str) -> "Spark":
-        """Starts the session, and the JVM if Spark runs on this machine. Raises SparkError."""
-        return cls(log, start_gateway(log, *more_flags) if place.is_local() else None)
+    def start(cls, log: Path, *more_flags: str, has_own_group: bool = False) -> "Spark":
+        """Starts the session, and the JVM if Spark runs on this machine. Raises SparkError. For the arguments see
+        `start_gateway`.
+        """
+        return cls(log, start_gateway(log, *more_flags, has_own_group=has_own_group) if place.is_local() else None)
 
     @property
     def is_alive(self) -> bool:
@@ -83,11 +85,13 @@ class Spark:
 
     def stop(self) -> None:
         """Ends the session and the JVM."""
-        if hasattr(self, "session") and self.is_alive:
-            self.session.stop()
-        if self._gateway is not None:
-            self._gateway.stop()
-        os.environ.pop(_CONNECT, None)
+        try:
+            if hasattr(self, "session") and self.is_alive:
+                self.session.stop()
+        finally:
+            if self._gateway is not None:
+                self._gateway.stop()
+            os.environ.pop(_CONNECT, None)
 
     def _begin(self) -> SparkSession:
         if self._gateway is not None:

@@ -136,6 +136,9 @@ class Worker:
             outcome = build(lambda: spark.session, store, wanted)
             broken, published = outcome.held, published + len(outcome.published)
             self._say(Report(job, stage="tables", published=published))
+        if published:
+            # All charts are published. What this build leaves behind would otherwise be kept beside the next one's.
+            self.free()
         for result in broken:
             problem = f"{result.table}: {result.rule} does not hold in {result.failed} of {result.rows} rows"
             raise SparkError("refusal.analysis_failed", problem=problem, log=str(self._log))

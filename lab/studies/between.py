@@ -15,6 +15,8 @@ SIDES = ("A", "B")
 _COLOURS = {"A": "--leader", "B": "--fetch"}
 _ROOM = 0.34
 """Share of the width of a side that the dots of its runs take."""
+MOST_PERCENT = 300.0
+"""Greater differences are at the end of the axis, as an arrow with its value."""
 POINTS = 200
 """Of a distribution of latencies, as many as one run has."""
 
@@ -35,7 +37,8 @@ def charts_of(sides: Sequence[Rows], latencies: Sequence[Rows], words: Words) ->
     drawn = [_overview(differing, left, right, words)] if differing else []
     distributions = [_distribution(rows) for rows in latencies]
     if all(distributions):
-        drawn.append(_latencies(distributions, words))
+        halves = [_shares(*one) for one in zip((left, right), distributions, strict=True)]
+        drawn.append(_latencies(distributions, halves, words))
     return drawn + [_measure(one, left, right, words) for one in differing]
 
 
@@ -75,32 +78,49 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
     names = [measure_name(one.measure, words) for one in relative]
     percent = [100 * one.difference / one.left for one in relative]
     is_known = _is_known(found, left, right)
+    drawn = [_within(one) for one in percent]
+    said_percent = [f"{one:+,.1f} %" for one in percent]
+    is_beyond = [one != shown for one, shown in zip(percent, drawn, strict=True)]
     dots: Figure = {
-        "type": "scatter", "mode": "markers", "x": percent, "y": names, "showlegend": False,
-        "marker": {"color": _COLOURS["B"], "size": 8},
-        "hovertemplate": "%{y}: %{x:.1f} %<extra></extra>",
+        "type": "scatter", "mode": "markers+text", "x": drawn, "y": names, "showlegend": False,
+        "marker": {
+            "color": _COLOURS["B"], "size": 8, "symbol": ["triangle-right" if one else "circle" for one in is_beyond],
+        },
+        "text": [said if beyond else "" for said, beyond in zip(said_percent, is_beyond, strict=True)],
+        "textposition": "middle left", "customdata": said_percent,
+        "hovertemplate": "%{y}: %{customdata}<extra></extra>",
     }  # fmt: skip
     if is_known:
+        ends = [[_within(100 * end / one.left) for end in (one.low, one.high)] for one in relative]
         dots["error_x"] = {
             "type": "data", "symmetric": False, "color": _COLOURS["B"], "thickness": 2, "width": 5,
-            "array": [100 * (one.high - one.difference) / one.left for one in relative],
-            "arrayminus": [100 * (one.difference - one.low) / one.left for one in relative],
+            "array": [high - middle for (_, high), middle in zip(ends, drawn, strict=True)],
+            "arrayminus": [middle - low for (low, _), middle in zip(ends, drawn, strict=True)],
         }  # fmt: skip
     figure = bars(names, [dots], words("compare.percent"))
     figure["layout"] |= {"height": FRAME_HEIGHT + BAR * max(len(names), 4)}
     figure["layout"]["xaxis"] = {"title": words("compare.percent"), "zeroline": True, "ticksuffix": " %"}
+    if any(is_beyond):
+        # A single large difference would leave the others on one spot.
+        figure["layout"]["xaxis"]["range"] = [min(0.0, *drawn) - 20, MOST_PERCENT + 20]
     apart = sum(1 for one in found if one.low > 0 or one.high < 0)
     said = (
         words("compare.overview_said", n=apart, count=len(found))
         if is_known
         else words("compare.overview_single", count=len(found))
     )
+    if any(is_beyond):
+        said = words("compare.with_arrows", said=said)
     columns = ("measure", "unit", "A", "B", "pairs", "difference", "low", "high", "improved")
     return {
         "measure": "overview", "title": words("compare.overview"), "unit": words("compare.percent"), "said": said,
         "figure": figure,
         "table": {"columns": columns, "rows": [_row(one, is_known=is_known) for one in found]},
     }  # fmt: skip
+
+
+def _within(percent: float) -> float:
+    return min(percent, MOST_PERCENT)
 
 
 def _row(one: Difference, *, is_known: bool) -> list[Any]:
@@ -233,7 +253,19 @@ def quantile(points: Sequence[tuple[float, float]], share: float) -> float:
     return next((value for value, reached in points if reached >= share), points[-1][0])
 
 
-def _latencies(distributions: Sequence[Sequence[tuple[float, float]]], words: Words) -> dict[str, Any]:
+def _shares(runs: Rows, points: Sequence[tuple[float, float]]) -> list[str]:
+    """The latencies within which 50 % and 99 % of the batches of a side were committed: of one run as its summary has
+    them, of several as the points allow.
+    """
+    found = [quantile(points, share) for share in (0.5, 0.99)]
+    if len(runs) == 1 and runs[0]["commit_p50_us"]:
+        found = [runs[0]["commit_p50_us"], runs[0]["commit_p99_us"]]
+    return [shown(one) for one in found]
+
+
+def _latencies(
+    distributions: Sequence[Sequence[tuple[float, float]]], halves: Sequence[Sequence[str]], words: Words
+) -> dict[str, Any]:
     data = [
         {
             "type": "scatter", "mode": "lines+markers" if len(points) < 20 else "lines", "name": side,
@@ -248,7 +280,7 @@ def _latencies(distributions: Sequence[Sequence[tuple[float, float]]], words: Wo
         "xaxis": {"title": words("analytics.milliseconds"), "type": "log", "exponentformat": "none"},
         "yaxis": {"title": words("analytics.share"), "range": [0, 102], "ticksuffix": " %"},
     }  # fmt: skip
-    (a50, a99), (b50, b99) = ([shown(quantile(points, share)) for share in (0.5, 0.99)] for points in distributions)
+    (a50, a99), (b50, b99) = halves
     rows = [[side, ms, share] for side, points in zip(SIDES, distributions, strict=True) for ms, share in points]
     return {
         "measure": "latency", "title": words("analytics.latency"), "unit": words("compare.unit.ms"),

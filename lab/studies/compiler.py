@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from broker_core.config_defs import BROKER_CONFIGS, RETIRED_CONFIGS, ConfigException
 from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.refusals import ShellError
 from broker_core.texts import Text, text
@@ -31,6 +34,7 @@ NEEDED = ("title", "question", "seeds", "measures", "workload")
 MAX_CELLS = 100_000
 MAX_EVENTS, MAX_SIMULATED_S = 150_000, 600
 MAX_BROKERS = 9
+_SETTINGS = {**BROKER_CONFIGS, **RETIRED_CONFIGS}
 
 
 class StudyError(Refusal):
@@ -86,10 +90,9 @@ class _Compiler:
             raise self._error("x", text("study.axis", name=str(x), names=", ".join(axes) or "-"))
         lines, measured_from = self._workload()
         self._check_names(axes, lines)
-        seeds = self._seeds()
+        self._check_settings(axes)
+        seeds = self._seeds(math.prod(map(len, axes.values())))
         points = self._points(axes)
-        if len(points) * len(seeds) > MAX_CELLS:
-            raise self._error("seeds", text("study.too_many", cells=len(points) * len(seeds), max=MAX_CELLS))
         cells = tuple(self._cell(point, seed, lines, measured_from) for point in points for seed in seeds)
         return Study(
             slug=slug, title=self._both("title"), question=self._both("question"),
@@ -125,8 +128,12 @@ class _Compiler:
             raise self._error(key, text("study.bilingual", key=key))
         return Bilingual(en=value["en"].strip(), zh=value["zh"].strip())
 
-    def _seeds(self) -> tuple[int, ...]:
+    def _seeds(self, points: int) -> tuple[int, ...]:
         said = self._said["seeds"]
+        cells = points * (said if isinstance(said, int) else len(said))
+        if cells > MAX_CELLS:
+            # Before anything of this size is made.
+            raise self._error("seeds", text("study.too_many", cells=cells, max=MAX_CELLS))
         seeds = list(range(1, said + 1)) if isinstance(said, int) else said
         if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
             raise self._error("seeds", text("study.seeds"))
@@ -217,6 +224,22 @@ class _Compiler:
         for name in self._said.get("grid", {}):
             if name not in used:
                 raise self._error("grid", text("study.unused", name=name), name)
+
+    def _check_settings(self, axes: Mapping[str, Sequence[str]]) -> None:
+        """A broker starts with settings that do not exist; here they would make a study of nothing."""
+        for name, value in self._said.get("settings", {}).items():
+            key = _SETTINGS.get(name)
+            if key is None:
+                near = get_close_matches(name, _SETTINGS)
+                found = text("study.unknown_setting_near", name=name, near=", ".join(near))
+                raise self._error("settings", found if near else text("study.unknown_setting", name=name), name)
+            said = _as_text(value)
+            varied = [axis for axis in axes if axis in _NAMED.findall(said)]
+            for values in itertools.product(*(axes[axis] for axis in varied)):
+                try:
+                    key.parse(_filled(said, dict(zip(varied, values, strict=True))))
+                except ConfigException as error:
+                    raise self._error("settings", text("study.setting_value", said=str(error)), name) from None
 
     def _used(self, line: int, said: str, names: set[str]) -> set[str]:
         found = set(_NAMED.findall(said))

@@ -18,10 +18,14 @@ class Finished:
         self._folder = folder
 
     def read(self) -> dict[str, Result]:
-        """All finished cells, by key."""
+        """All finished cells, by key. Those of a damaged file are not finished: they run again."""
         found: dict[str, Result] = {}
         for path in sorted(self._folder.glob("*.json")):
-            found |= {result.key: result for result in _RESULTS.decode(path.read_bytes())}
+            try:
+                results = _RESULTS.decode(path.read_bytes())
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            found |= {result.key: result for result in results}
         return found
 
     def add(self, results: Iterable[Result]) -> None:

@@ -111,9 +111,11 @@ class Current:
         frame = local(self._spark, rows.select([one.name for one in table.stored]))
         return frame if column is None else frame.where(F.col(column).isin(*file.units))
 
-    def events(self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]) -> "DataFrame":
-        """The events visible to branches, with the branches' numbers: at least those of a kind."""
-        rows, others = self._held.of_kind(kind, parts, ledger)
+    def events(
+        self, kinds: Collection[str], parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]
+    ) -> "DataFrame":
+        """The events visible to branches, with the branches' numbers: at least those of some kinds."""
+        rows, others = self._held.of_kinds(kinds, parts, ledger)
         if rows is None:
             return self.of_branches(EVENTS, parts)
         parsed = local(self._spark, rows).withColumn("payload", F.try_parse_json("payload"))

@@ -10,13 +10,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lab.analytics.build.values import INT32, Row, Written, family_of, is_within, row_of
+from lab.analytics.build.values import INT32, NON_INTEGER, REMARKABLE, Row, Written, family_of, is_within, row_of
 
 TYPES = (pa.int64(), pa.string(), pa.int64(), pa.string(), pa.string(), pa.string())
 """Of the fields of a `Row`."""
 _KIND = r'^\["(?P<kind>[^"\\]*)"'
-_LONG, _VERY_LONG = "[0-9]{10}", "[0-9]{19}"
-"""What a text has in which a number may need more than 32 bits, and more than 64 bits."""
+_SPECIAL = f"[0-9]{{19}}|{NON_INTEGER}"
+"""What a text has in which a number may need more than 64 bits, or is not written as an integer."""
 
 
 class _Event(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -77,15 +77,18 @@ def _apart(kinds: pa.Array, payloads: pa.Array, vocabulary: Written) -> pa.Array
     named = set(pc.unique(kinds).to_pylist()) - {None}
     unknown = set() if vocabulary.kinds is None else named - vocabulary.kinds
     of_kind = pc.is_in(kinds, pa.array(sorted(unknown | (vocabulary.private.keys() & named)), pa.string()))
-    very_long = pc.match_substring_regex(payloads, _VERY_LONG)
-    apart = pc.or_(pc.is_null(kinds), pc.or_(of_kind, very_long))
-    return pc.or_(apart, _has_large_number(kinds, payloads, vocabulary))
+    apart = pc.or_(pc.is_null(kinds), of_kind)
+    remarkable = pc.match_substring_regex(payloads, REMARKABLE)
+    if not pc.any(remarkable).as_py():
+        return apart
+    some, texts = kinds.filter(remarkable), payloads.filter(remarkable)
+    found = pc.or_(pc.match_substring_regex(texts, _SPECIAL), _has_large_number(some, texts, vocabulary))
+    return pc.or_(apart, pc.replace_with_mask(remarkable, remarkable, found))
 
 
 def _has_large_number(kinds: pa.Array, payloads: pa.Array, vocabulary: Written) -> pa.Array:
-    """Whether a field of 32 bits has a larger number."""
-    narrow = pc.is_in(kinds, pa.array([kind for kind, places in vocabulary.narrow.items() if places], pa.string()))
-    long = pc.and_(narrow, pc.match_substring_regex(payloads, _LONG))
+    """Whether a field of 32 bits has a larger number, where the payload has a long one."""
+    long = pc.is_in(kinds, pa.array(list(vocabulary.narrow), pa.string()))
     texts = "\n".join(payloads.filter(long).to_pylist())
     found = [
         any(not is_within(value, INT32) for place in vocabulary.narrow[kind] for value in fields[place : place + 1])

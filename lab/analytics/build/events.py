@@ -39,7 +39,7 @@ EVENTS = Table(
         c("build", INT, "the build that read it"),
     ),
     make=_not_made,
-    doc="an event as it was recorded",
+    doc="An event as it was recorded.",
 )
 
 
@@ -64,16 +64,49 @@ def of_kind(
         others: the fields of the kind in other vocabularies than the current one, by hash; a missing field is null.
         is_undescribed: there may be events of recordings without a stated vocabulary.
     """
-    fields = field_types(kind)
-    layouts = [(f"vocabulary = {_text(hash)}", names) for hash, names in sorted((others or {}).items())]
+    values = _values(kind, others or {}, is_undescribed=is_undescribed)
+    columns = (f"{value} as `{name}`" for name, value in values.items())
+    return events.where(F.col("kind") == kind).selectExpr(*(name for name in HEAD if name not in values), *columns)
+
+
+def _values(kind: str, others: Mapping[str, Sequence[str]], *, is_undescribed: bool) -> dict[str, str]:
+    """The fields of a kind by name, as SQL expressions."""
+    layouts = [(f"vocabulary = {_text(hash)}", names) for hash, names in sorted(others.items())]
     if is_undescribed and kind in FORMER:
         former = FORMER[kind]
         is_shorter = f"{_at(len(former) + 1, 'variant')} is null"
         layouts.append((f"coalesce(vocabulary, '') = '' and {is_shorter}", former))
-    values = (
-        f"{_value(name, place, type, layouts)} as `{name}`" for place, (name, type) in enumerate(fields.items(), 1)
-    )
-    return events.where(F.col("kind") == kind).selectExpr(*(name for name in HEAD if name not in fields), *values)
+    fields = enumerate(field_types(kind).items(), 1)
+    return {name: _value(name, place, type, layouts) for place, (name, type) in fields}
+
+
+def of_kinds(
+    events: "DataFrame",
+    kinds: Sequence[str],
+    others: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+    *,
+    is_undescribed: bool = True,
+) -> "DataFrame":
+    """The events of several kinds with their `kind` and all their fields, null where a kind lacks one. For the
+    arguments see `of_kind`; `others`: the fields in other vocabularies by hash and kind.
+    """
+    values: dict[str, dict[str, list[str]]] = {}
+    for kind in kinds:
+        own = {hash: fields.get(kind, ()) for hash, fields in (others or {}).items()}
+        for name, value in _values(kind, own, is_undescribed=is_undescribed).items():
+            values.setdefault(name, {}).setdefault(value, []).append(kind)
+    columns = []
+    for name, by_value in values.items():
+        found = [f"when kind in ({', '.join(map(_text, some))}) then {value}" for value, some in by_value.items()]
+        columns.append(f"case {' '.join(found)} end as `{name}`")
+    head = (name for name in HEAD if name not in values)
+    return events.where(F.col("kind").isin(*kinds)).selectExpr(*head, "kind", *columns)
+
+
+def columns_of_kinds(kinds: Sequence[str]) -> dict[str, str]:
+    """The columns of `of_kinds` and their types."""
+    fields = {name: type for kind in kinds for name, type in field_types(kind).items()}
+    return {name: type for name, type in HEAD.items() if name not in fields} | {"kind": "string"} | fields
 
 
 def _at(place: int, type: str) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from broker_core.records.faults import RecordFault
 from broker_core.records.record_batch import iterate
+from lab.analytics.build.segments import appended
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.objects import Folder, folder_at, inside
 from lab.recordings.description import IdentityError, read_identity
@@ -43,11 +44,26 @@ def recordings_at(place: str) -> list[Found]:
             recording = branch / "recording"
             if (recording / EVENTS_FOLDER).is_dir():
                 found.append(_found(recording, run.name, branch.name))
+    found = _fullest(found)
     branches = {one.entry.identity: one.entry.branch for one in found if one.entry.identity}
     return [
         Found(one.folder, msgspec.structs.replace(one.entry, parent=branches.get(one.entry.origin, "")))
         for one in found
     ]
+
+
+def _fullest(found: Iterable[Found]) -> list[Found]:
+    """One recording for each branch: of copies, which may have been cut off, the one with the most events."""
+    chosen: dict[str, Found] = {}
+    for one in found:
+        other = chosen.get(one.entry.branch)
+        if other is None or _events(one) > _events(other):
+            chosen[one.entry.branch] = one
+    return list(chosen.values())
+
+
+def _events(found: Found) -> int:
+    return sum(one.to_seq - one.from_seq + 1 for one in appended(found.folder, (), (), 0, 0).ranges)
 
 
 def _found(recording: Folder, run: str, branch: str) -> Found:

@@ -5,15 +5,14 @@ the events that are read and the rows that are written pass through the driver, 
 Files are written as well: the next build may start without anything in memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.analytics.build.lineage import Part
-from lab.analytics.build.segments import ROWS, SpanOf, read
+from lab.analytics.build.segments import ROWS, Chunk, SpanOf, candidates, chunks, rows_of
 from lab.analytics.store.ledger import BranchEntry, ReadRange
 from lab.analytics.tables import BRANCH
 
@@ -25,12 +24,28 @@ MAX_ROWS = 100_000
 _Read = tuple[tuple[str, int, int, str], ...]
 
 
-class _Events(NamedTuple):
-    """The events of a branch after `after_seq`, in order, and the ranges of bytes that they are read from."""
+@dataclass
+class _Events:
+    """The events of a branch after `after_seq`, in order, and the ranges of bytes that they are read from. `rows` are
+    those that have been parsed: all of them, or only those of some kinds, and then `unparsed` are all.
+    """
 
+    branch: str
+    run: str
     after_seq: int
     ranges: _Read
-    rows: pa.Table
+    unparsed: Sequence[Chunk]
+    rows: pa.Table = field(default_factory=ROWS.empty_table)
+
+    def parse(self, kinds: Collection[str] | None) -> None:
+        """Parses those of some kinds, or all."""
+        if not self.unparsed:
+            return
+        chunks = self.unparsed if kinds is None else [candidates(chunk, kinds) for chunk in self.unparsed]
+        batches = [rows_of(self.branch, self.run, chunk) for chunk in chunks if chunk.seqs]
+        self.rows = pa.Table.from_batches(batches, ROWS)
+        if kinds is None:
+            self.unparsed = ()
 
 
 @dataclass
@@ -40,17 +55,22 @@ class Held:
     _events: dict[str, _Events] = field(default_factory=dict)
     _rows: dict[str, pa.Table] = field(default_factory=dict)
 
-    def read(self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool) -> None:
-        """Reads the new events of a branch, or all of them again, and holds them."""
+    def read(
+        self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool, kinds: Collection[str] | None = None
+    ) -> None:
+        """Reads the new events of a branch, or all of them again, and holds them. With `kinds`, only those of these
+        kinds are parsed until others are read again.
+        """
         new = [one for one in entry.ranges if not one.build]
         after_seq = min((one.from_seq - 1 for one in new), default=entry.last_seq)
         after_seq = entry.own_from_seq if is_anew else max(after_seq, entry.own_from_seq)
         before = self._events.get(entry.branch)
-        if before is not None and before[:2] == (after_seq, places(new)):
-            # The build before this one has not written them.
-            return
-        rows = pa.Table.from_batches([batch for span in spans for batch in read(*span)], ROWS)
-        self._events[entry.branch] = _Events(after_seq, places(new), rows)
+        if before is None or (before.after_seq, before.ranges) != (after_seq, places(new)):
+            found = [chunk for one in spans for chunk in chunks(one.own_from_seq, one.span, one.vocabularies)]
+            before = _Events(entry.branch, entry.run, after_seq, places(new), found)
+            self._events[entry.branch] = before
+        # Else the build before this one has not written them.
+        before.parse(kinds)
 
     def read_of(self, branches: Iterable[str]) -> pa.Table:
         """The events read of some branches, in the form of `segments.read`."""
@@ -62,10 +82,10 @@ class Held:
         counted = rows.group_by("kind").aggregate([([], "count_all")]).to_pylist()
         return {row["kind"]: row["count_all"] for row in counted}
 
-    def of_kind(
-        self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]
+    def of_kinds(
+        self, kinds: Collection[str], parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]
     ) -> tuple[pa.Table | None, dict[int, list[Part]]]:
-        """The held events of a kind that branches see, with the branches' numbers; and what is not held."""
+        """The held events of some kinds that branches see, with the branches' numbers; and what is not held."""
         found = []
         others: dict[int, list[Part]] = {}
         for number, part in ((number, part) for number, some in parts.items() for part in some):
@@ -76,7 +96,7 @@ class Held:
             if part.from_seq < held.after_seq:
                 others.setdefault(number, []).append(part._replace(to_seq=min(part.to_seq, held.after_seq)))
             seq = pc.field("seq")
-            rows = held.rows.filter((pc.field("kind") == kind) & (seq > part.from_seq) & (seq <= part.to_seq))
+            rows = held.rows.filter(pc.field("kind").isin(list(kinds)) & (seq > part.from_seq) & (seq <= part.to_seq))
             found.append(rows.append_column(BRANCH, pa.array([number] * rows.num_rows, pa.int32())))
         return (pa.concat_tables(found) if found else None), others
 

@@ -224,8 +224,9 @@ def frame(job: Job, spans: Sequence[tuple[str, Span]], entries: Mapping[str, Bra
     return parsed.select(*(_column(name) for name in names))
 
 
-def hold(job: Job, todo: Unread) -> dict[str, BranchEntry]:
-    """Reads the new events into memory, and returns the ledger's entries with the kinds of events that there are.
+def hold(job: Job, todo: Unread, kinds: Collection[str] | None = None) -> dict[str, BranchEntry]:
+    """Reads the new events into memory, or those of some kinds, and returns the ledger's entries with the kinds of
+    events that there are among them.
 
     Raises ValueError if the job holds nothing.
     """
@@ -234,17 +235,16 @@ def hold(job: Job, todo: Unread) -> dict[str, BranchEntry]:
     entries = dict(todo.entries)
     for branch, entry in entries.items():
         parts = parts_of([one for one in todo.spans if one[0] == branch], entries, job.layouts)
-        job.held.read(entry, parts, is_anew=branch in todo.anew)
+        job.held.read(entry, parts, is_anew=branch in todo.anew, kinds=kinds)
         entries[branch] = _counting(entry, job.number, job.held.kinds(branch))
     return entries
 
 
 def is_unwritten(job: Job, entries: Mapping[str, BranchEntry]) -> bool:
     """Whether tables of these branches may be published before their events: none of these is stored yet, so that the
-    next build reads each branch from its beginning; and none is to be quarantined.
+    next build reads each branch from its beginning, counts its events and quarantines those that it cannot read.
     """
-    is_readable = all(UNREADABLE not in entry.kinds() for entry in entries.values())
-    return is_readable and not job.current.files(EVENTS.name, entries.keys())
+    return not job.current.files(EVENTS.name, entries.keys())
 
 
 def parts_of(

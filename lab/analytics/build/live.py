@@ -35,7 +35,7 @@ AT_ONCE = 2
 LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
 _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")
-_NOTED = (*_STUCK, "ClassOpened")
+_NOTED = (*_STUCK, "ClassOpened", "LessonBegan")
 _SETTINGS = {
     # One partition and no broadcast: each query is one task.
     "spark.sql.autoBroadcastJoinThreshold": "-1",

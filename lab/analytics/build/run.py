@@ -212,12 +212,15 @@ def _read_and_make(
         entries = read_bronze(job, part) if part.entries else {}
         wanted.at("bronze written")
         return entries, _make(*planned(entries), wanted, attempt)
+    if wanted.is_first and is_unwritten(job, part.entries):
+        # A page waits: parsing and writing all events takes longer than the tables that it waits for.
+        _, plan = planned(part.entries)
+        entries = hold(job, part, {kind for dirty in plan.tables for kind in dirty.table.kinds})
+        job.current.being_written = EVENTS.name
+        return entries, _make(*planned(entries), wanted, attempt)
     entries = hold(job, part)
     known, plan = planned(entries)
     job.current.being_written = EVENTS.name
-    if wanted.is_first and is_unwritten(job, entries):
-        # Parsing and writing their JSON takes as long as the tables that a page waits for.
-        return entries, _make(known, plan, wanted, attempt)
     # Tables are made from memory while the events are being written.
     with ThreadPoolExecutor(1) as pool:
         bronze = pool.submit(read_bronze, job, part)

@@ -5,11 +5,13 @@ node, cause_seq, [kind, field, ...]]`. Imports neither Spark nor Django, because
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from broker_core.records.record_batch import (
     HEADER,
@@ -62,6 +64,14 @@ class SpanOf(NamedTuple):
     vocabularies: tuple[Written, ...]
 
 
+class Chunk(NamedTuple):
+    """Some events before they are parsed: their numbers, their values, and the vocabulary of all of them."""
+
+    seqs: Sequence[int]
+    values: Sequence[bytes | Row]
+    vocabulary: Written
+
+
 class Batch(NamedTuple):
     """A batch that has been verified."""
 
@@ -111,12 +121,15 @@ def appended(
     if not paths:
         raise FileNotFoundError(f"there is no log in {folder}")
     for path, following in zip(paths, [*paths[1:], None], strict=True):
+        ends_with = 0 if following is None else int(following.stem) - 1
+        if 0 < ends_with <= min(own_from_seq, last_seq):
+            continue
         data = path.read_bytes()
         mark = marks.get(path.name, 0)
         if not _is_unchanged(path.name, data, known) or _is_repaired(path.name, data, damage):
             return Appended(is_rewritten=True)
         if mark < len(data):
-            _read(path, data, mark, own_from_seq, found, 0 if following is None else int(following.stem) - 1)
+            _read(path, data, mark, own_from_seq, last_seq, found, ends_with)
     return found
 
 
@@ -133,6 +146,12 @@ def read(
         span: the location.
         vocabularies: the vocabularies used, oldest first; at least one.
     """
+    for chunk in chunks(own_from_seq, span, vocabularies):
+        yield rows_of(branch, run, chunk)
+
+
+def chunks(own_from_seq: int, span: Span, vocabularies: Sequence[Written] = PRESENT) -> Iterator[Chunk]:
+    """The events of a span that `read` gives, before they are parsed."""
     with folder_at(span.path).open("rb") as stream:
         stream.seek(span.start)
         data = stream.read(span.end - span.start)
@@ -142,32 +161,46 @@ def read(
     values: list[bytes | Row] = []
     # Offset 0 holds the recording's header.
     after_seq = max(own_from_seq, 0)
-    for seq, value in _values(data):
-        if seq <= after_seq:
-            continue
-        if len(values) == ROWS_PER_BATCH or (following and following[-1].first_seq <= seq):
-            if values:
-                yield _arrow(branch, run, seqs, values, vocabulary)
-            seqs, values = [], []
+    for first_seq, found in _values(data):
+        seq, end_seq = max(first_seq, after_seq + 1), first_seq + len(found)
+        while seq < end_seq:
+            is_other = bool(following) and following[-1].first_seq <= seq
+            if values and (is_other or len(values) == ROWS_PER_BATCH):
+                yield Chunk(seqs, values, vocabulary)
+                seqs, values = [], []
             while following and following[-1].first_seq <= seq:
                 vocabulary = following.pop()
-        seqs.append(seq)
-        values.append(value)
+            to_seq = min(end_seq, seq + ROWS_PER_BATCH - len(values), following[-1].first_seq if following else end_seq)
+            seqs += range(seq, to_seq)
+            values += found[seq - first_seq : to_seq - first_seq]
+            seq = to_seq
     if values:
-        yield _arrow(branch, run, seqs, values, vocabulary)
+        yield Chunk(seqs, values, vocabulary)
 
 
-def _values(data: bytes) -> Iterator[tuple[int, bytes | Row]]:
-    """Offset and value of each record, as `records` has them, which takes three times as long."""
+def candidates(chunk: Chunk, kinds: Iterable[str]) -> Chunk:
+    """The events of a chunk that may have one of some kinds, found without parsing: all that do, and few others."""
+    names = "|".join(re.escape(kind) for kind in sorted(kinds))
+    # Other writers may have spelled a kind with escapes, or put blanks before it.
+    pattern = rf'\["(?:{names})"|\[\s+"|\\u'
+    texts = pa.array([value if isinstance(value, bytes) else None for value in chunk.values], pa.binary())
+    found = pc.indices_nonzero(pc.match_substring_regex(texts, pattern)).to_pylist()
+    return Chunk([chunk.seqs[place] for place in found], [chunk.values[place] for place in found], chunk.vocabulary)
+
+
+def _values(data: bytes) -> Iterator[tuple[int, list[bytes] | list[bytes | Row]]]:
+    """The values of records with consecutive offsets, each list with its first offset: those of `records`, which takes
+    three times as long.
+    """
     for position, header in iterate_batches(data):
         try:
             values = checked_values(records_bytes(data, header, position), header.record_count)
         except ValueError:
             values = None
         if values is not None and header.magic == MAGIC_V2 and len(values) == header.last_offset_delta + 1:
-            yield from enumerate(values, header.base_offset)
+            yield header.base_offset, values
         else:
-            yield from ((seq, value) for seq, _, value in records(data[position : position + header.size]))
+            yield from ((seq, [value]) for seq, _, value in records(data[position : position + header.size]))
 
 
 def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
@@ -192,9 +225,9 @@ def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
             yield expected, header.max_timestamp, lost
 
 
-def _arrow(
-    branch: str, run: str, seqs: Sequence[int], values: Sequence[bytes | Row], vocabulary: Written
-) -> pa.RecordBatch:
+def rows_of(branch: str, run: str, chunk: Chunk) -> pa.RecordBatch:
+    """The rows of a chunk."""
+    seqs, values, vocabulary = chunk
     read = [value for value in values if not isinstance(value, tuple)]
     if len(read) == len(values):
         columns = columns_of(read, vocabulary)
@@ -206,8 +239,14 @@ def _arrow(
     return pa.RecordBatch.from_arrays([same[0], same[1], pa.array(seqs, pa.int64()), *columns, same[2]], schema=ROWS)
 
 
-def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: Appended, ends_with: int) -> None:
-    """`ends_with`: the last event of the segment, derived from the name of the next one; 0 for the last segment."""
+def _read(
+    path: Folder, data: bytes, mark: int, own_from_seq: int, known_to_seq: int, found: Appended, ends_with: int
+) -> None:
+    """Reads a segment from `mark` on.
+
+    `known_to_seq`: the last event before this read. `ends_with`: the last event of the segment, derived from the name
+    of the next one; 0 for the last segment.
+    """
     run: list[Batch] = []
     position = mark
     while position < len(data):
@@ -230,6 +269,10 @@ def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: Append
         if batch.from_seq == 0:
             head = next((value for _, _, value in records(data[position : batch.end])), None)
             found.first = bytes(head) if head is not None and not isinstance(head, tuple) else None
+        if batch.to_seq <= own_from_seq and batch.to_seq <= known_to_seq:
+            # Of the parent: no range tells that it has been read.
+            position = batch.end
+            continue
         if found.last_seq > 0 and batch.from_seq <= found.last_seq:
             # As after a segment that was copied twice: what is there already is not read again.
             _close(path, run, found)

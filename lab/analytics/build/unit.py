@@ -1,14 +1,14 @@
 """Makes the tables of some branches: calls each function with its frames, and writes and checks the result."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from lab.analytics.build.checks import CheckError, broken_rows, repeated_keys
 from lab.analytics.build.current import Current, local, no_rows
-from lab.analytics.build.events import columns_of_kind, of_kind
+from lab.analytics.build.events import columns_of_kind, columns_of_kinds, of_kind, of_kinds
 from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part, lineage
 from lab.analytics.build.plan import Dirty
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 ROWS_PER_PART = 1_000_000
 _NAMES = pa.schema([(BRANCH, pa.int32()), ("run", pa.string()), ("branch", pa.string())])
+_TYPES = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "variant": pa.string()}
+_BRANCHES = pa.schema(
+    [(name, _TYPES[type]) for name, type in (column.strip().split(" ") for column in BRANCH_COLUMNS.split(","))]
+)
 
 
 class Job(NamedTuple):
@@ -42,7 +46,7 @@ class Job(NamedTuple):
     layouts: Mapping[str, Fields] = {}
     """The fields of other vocabularies than the present one, by hash."""
     held: Held | None = None
-    """Where there are few events: what of them is in memory."""
+    """Set if there are few events: those of them that are in memory."""
 
 
 class Made(NamedTuple):
@@ -148,26 +152,35 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
             frames[name] = job.current.of_branches(need, parts)
         else:
             frames[name] = job.current.numbered(need, numbers)
+    rows = _branches(job, numbers)
     branches = job.current.once(
         ("branches", *((branch, number, job.ledger[branch].last_seq) for branch, number in numbers.items())),
-        lambda: local(job.spark, _branches(job, numbers)).withColumn("config", F.parse_json("config")),
+        lambda: local(job.spark, pa.Table.from_pylist(rows, schema=_BRANCHES)).withColumn(
+            "config", F.parse_json("config")
+        ),
     )
     owners = {part.owner for some in parts.values() for part in some}
     known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
 
-    def kind(name: str) -> "DataFrame":
-        if name not in known:
-            return no_rows(job.spark, columns_of_kind(name))
-        others = {hash: job.layouts[hash].get(name, ()) for hash in hashes & job.layouts.keys()}
+    def kind(*names: str) -> "DataFrame":
+        is_one = len(names) == 1
+        if known.isdisjoint(names):
+            return no_rows(job.spark, columns_of_kind(*names) if is_one else columns_of_kinds(names))
+        others = {
+            hash: {name: job.layouts[hash].get(name, ()) for name in names} for hash in hashes & job.layouts.keys()
+        }
 
         def made() -> "DataFrame":
-            events = job.current.events(name, parts, job.ledger)
-            return of_kind(events, name, others, is_undescribed=UNDESCRIBED in hashes)
+            events = job.current.events(names, parts, job.ledger)
+            if is_one:
+                own = {hash: fields[names[0]] for hash, fields in others.items()}
+                return of_kind(events, names[0], own, is_undescribed=UNDESCRIBED in hashes)
+            return of_kinds(events, names, others, is_undescribed=UNDESCRIBED in hashes)
 
-        return job.current.once((name, *((number, *some) for number, some in parts.items())), made)
+        return job.current.once((*names, *((number, *some) for number, some in parts.items())), made)
 
-    return Tables(table, frames, kind, branches)
+    return Tables(table, frames, kind, branches, rows[0] if len(rows) == 1 else None)
 
 
 def _new(branch: str, after_seq: int, job: Job) -> list[Part]:
@@ -175,16 +188,13 @@ def _new(branch: str, after_seq: int, job: Job) -> list[Part]:
     return [Part(branch, max(after_seq, entry.own_from_seq), entry.last_seq)]
 
 
-def _branches(job: Job, numbers: Mapping[str, int]) -> pa.Table:
-    types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "variant": pa.string()}
-    columns = [column.strip().split(" ") for column in BRANCH_COLUMNS.split(",")]
-    schema = pa.schema([(name, types[type]) for name, type in columns])
+def _branches(job: Job, numbers: Mapping[str, int]) -> list[dict[str, Any]]:
     rows = []
     for branch, number in numbers.items():
         entry = job.ledger[branch]
-        given = {name: getattr(entry, name, None) for name in schema.names}
+        given = {name: getattr(entry, name, None) for name in _BRANCHES.names}
         rows.append({**given, BRANCH: number, "parent_seq": entry.own_from_seq, "class": entry.class_})
-    return pa.Table.from_pylist(rows, schema=schema)
+    return rows
 
 
 def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:

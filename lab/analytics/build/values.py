@@ -5,7 +5,9 @@ Imports neither Spark nor Django, because executors import it.
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+import typing
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,8 +19,11 @@ UNREADABLE = "?"
 UNDESCRIBED = ""
 """The vocabulary of a recording that was begun before recordings stated theirs: it is read as the present one."""
 INT32, _INT64 = 2**31, 2**63
-_LONG = re.compile("[0-9]{10}")
-"""What a text has in which a number may need more than 32 bits."""
+NON_INTEGER = r"[\[,:]\s*-?[0-9]+[.eE]"
+"""What a JSON text has in which a number has a fraction or an exponent."""
+REMARKABLE = f"[0-9]{{10}}|{NON_INTEGER}"
+"""What a text has in which a number may need more than 32 bits, or is not an integer."""
+_is_remarkable = re.compile(REMARKABLE).search
 _MAX_BYTES = 64 * 1024
 
 Row = tuple[int, str, int, str, str, str]
@@ -39,7 +44,8 @@ class Unreadable(msgspec.Struct, omit_defaults=True):
 
 class Written(NamedTuple):
     """The vocabulary of events from `first_seq` on. `kinds` are its kinds, None if unknown; `private` lists the
-    positions of fields that are not in any table, `narrow` those of fields that Kafka keeps in 32 bits.
+    positions of fields that are not in any table, `narrow` those of fields that Kafka keeps in 32 bits, `whole` those
+    of integers and of lists of integers.
     """
 
     first_seq: int
@@ -47,6 +53,7 @@ class Written(NamedTuple):
     kinds: frozenset[str] | None
     private: dict[str, int]
     narrow: dict[str, tuple[int, ...]]
+    whole: dict[str, tuple[int, ...]]
 
 
 class UnreadableError(ValueError):
@@ -76,12 +83,33 @@ def written(first_seq: int, hash: str, fields: Mapping[str, Sequence[str]] | Non
     every = fields if fields is not None else {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
     found = ((kind, name) for kind, name in _PRIVATE.items() if name in every.get(kind, ()))
     private = {kind: list(every[kind]).index(name) + 1 for kind, name in found}
-    narrow = {
-        kind: places
+    narrow = _places(every, dict.fromkeys(every, NARROW))
+    return Written(
+        first_seq, hash, None if fields is None else frozenset(fields), private, narrow, _places(every, _whole())
+    )
+
+
+def _places(every: Mapping[str, Sequence[str]], wanted: Mapping[str, Collection[str]]) -> dict[str, tuple[int, ...]]:
+    """The positions of fields with these names, by kind; kinds without any are left out."""
+    found = {
+        kind: tuple(place for place, name in enumerate(names, 1) if name in wanted.get(kind, ()))
         for kind, names in every.items()
-        if (places := tuple(place for place, name in enumerate(names, 1) if name in NARROW))
     }
-    return Written(first_seq, hash, None if fields is None else frozenset(fields), private, narrow)
+    return {kind: places for kind, places in found.items() if places}
+
+
+@cache
+def _whole() -> dict[str, frozenset[str]]:
+    """The fields of the current vocabulary that are integers or lists of integers, by kind."""
+    return {
+        name: frozenset(field for field, hint in typing.get_type_hints(kind).items() if _is_whole(hint))
+        for name, kind in CORE.kinds.items()
+    }
+
+
+def _is_whole(hint: Any) -> bool:
+    parts = [part for part in typing.get_args(hint) if part is not Ellipsis]
+    return all(map(_is_whole, parts)) if parts else hint in (int, type(None))
 
 
 PRESENT = (written(0, UNDESCRIBED, None),)
@@ -105,7 +133,7 @@ def row_of(value: bytes, vocabulary: Written) -> Row:
 def _row(value: bytes, vocabulary: Written) -> Row:
     at_us, node, cause_seq, raw = _decode(value)
     if not (-_INT64 <= at_us < _INT64 and -_INT64 <= cause_seq < _INT64):
-        raise UnreadableError("range", "its instant or its cause is no 64-bit number")
+        raise UnreadableError("range", "its instant or its cause is not a 64-bit integer")
     payload = bytes(raw).decode()
     end = payload.find('"', 2)
     if not payload.startswith('["') or end < 0 or "\\" in payload[2:end]:
@@ -115,26 +143,34 @@ def _row(value: bytes, vocabulary: Written) -> Row:
     kind = payload[2:end]
     if vocabulary.kinds is not None and kind not in vocabulary.kinds:
         raise UnreadableError("vocabulary", f"its vocabulary {vocabulary.hash} has no kind {kind}")
-    if _LONG.search(payload):
-        _insist_on_range(raw, vocabulary.narrow.get(kind, ()))
+    if _is_remarkable(payload):
+        _insist_on_range(raw, vocabulary.narrow.get(kind, ()), vocabulary.whole.get(kind, ()))
     if kind in vocabulary.private:
         payload = _without_private(raw, kind, vocabulary.private[kind])
     return at_us, node, cause_seq, kind, family_of(kind), payload
 
 
-def _insist_on_range(raw: msgspec.Raw, narrow: Sequence[int]) -> None:
+def _insist_on_range(raw: msgspec.Raw, narrow: Sequence[int], whole: Sequence[int]) -> None:
     """Raises UnreadableError for a number that no column holds: Spark would end the build at a cast, or read null."""
-    fields = msgspec.json.decode(raw)
+    try:
+        fields = msgspec.json.decode(raw)
+    except msgspec.DecodeError as error:
+        # Only decoding evaluates an exponent.
+        raise UnreadableError("range" if "out of range" in str(error) else "json", str(error)) from error
     for place, value in enumerate(fields):
         bits, most = (32, INT32) if place in narrow else (64, _INT64)
-        if not is_within(value, most):
-            raise UnreadableError("range", f"its field {place} has a number of more than {bits} bits")
+        if not is_within(value, most, is_whole=place in whole):
+            raise UnreadableError("range", f"a number in its field {place} is not a {bits}-bit integer")
 
 
-def is_within(value: Any, most: int) -> bool:
-    """Whether a number, or each number in nested lists, is from -`most` to below `most`."""
+def is_within(value: Any, most: int, *, is_whole: bool = False) -> bool:
+    """Whether a number, or each number in nested lists, is from -`most` to below `most`; `is_whole`: and is an integer,
+    however it is written.
+    """
     if isinstance(value, list):
-        return all(is_within(one, most) for one in value)
+        return all(is_within(one, most, is_whole=is_whole) for one in value)
+    if isinstance(value, float):
+        return not is_whole or (value.is_integer() and -most <= value < most)
     return not isinstance(value, int) or -most <= value < most
 
 

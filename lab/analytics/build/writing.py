@@ -14,7 +14,6 @@ from lab.analytics.tables import VARIANT, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROWS_PER_FILE = 2_000_000
 _FAILED = "__failed"
 
 

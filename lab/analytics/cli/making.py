@@ -1,14 +1,19 @@
 """Verbs that change the tables: build, vacuum, pin, forget."""
 
+import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
+from broker_core.texts import render
 from lab.analytics.build.found import Found, is_kept, recordings_at, with_ancestors
 from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
@@ -17,11 +22,12 @@ from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
-from lab.analytics.jvm import MORE_MEMORY
+from lab.analytics.failures import explained
+from lab.analytics.jvm import MORE_MEMORY, SparkError
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
-from lab.analytics.store.objects import folder_at, is_object_store
+from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
 from lab.analytics.store.publish import drop_units, publish
 from lab.analytics.tables.registry import matching
 
@@ -40,20 +46,46 @@ def store_at(place: str | None = None) -> Store:
 
 @contextmanager
 def spark() -> "Iterator[Callable[[], SparkSession]]":
-    """Starts Spark on demand, and stops it at the end."""
+    """Starts Spark on demand, and stops it at the end. Ctrl-C raises KeyboardInterrupt, even if it comes during a call
+    to the JVM. What py4j and PySpark report about that call is not printed.
+    """
     started: list[Spark] = []
+    interrupts: list[int] = []
+    quiet = ExitStack()
+
+    def interrupted(number: int, _: object) -> None:
+        if not interrupts:
+            quiet.enter_context(redirect_stderr(StringIO()))
+            logging.disable()
+            quiet.callback(logging.disable, logging.NOTSET)
+        interrupts.append(number)
+        raise KeyboardInterrupt
 
     def session() -> "SparkSession":
         if not started:
             settings.DATA.mkdir(parents=True, exist_ok=True)
-            started.append(Spark.start(Path(settings.DATA) / "spark.log", *MORE_MEMORY))
+            started.append(Spark.start(Path(settings.DATA) / "spark.log", *MORE_MEMORY, has_own_group=True))
+            if is_main:
+                # PySpark's handler calls the JVM, also in the middle of another call.
+                signal.signal(signal.SIGINT, interrupted)
         return started[0].session
 
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
     try:
         yield session
+    except Exception:
+        if interrupts:
+            # The interrupted call may fail in another way.
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for one in started:
-            one.stop()
+            with suppress(Exception) if interrupts else nullcontext():
+                one.stop()
+        quiet.close()
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
 
 
 def build_tables(
@@ -97,11 +129,13 @@ def build_tables(
     with spark() as session:
         wanted = Wanted(with_ancestors(chosen, every), names or None, is_full=is_full, say=table_done)
         store = store_at(place)
-        outcome = build(session, store, wanted)
+        with _explained(place):
+            outcome = build(session, store, wanted)
         if found_logs:
             erase_gone(store, found_logs, is_all=is_all)
-            learned = build_logs(session, store, WantedLogs(found_logs, names or None, is_full=is_full, say=table_done))
-            outcome = _both(outcome, learned)
+            of_logs = WantedLogs(found_logs, names or None, is_full=is_full, say=table_done)
+            with _explained(place):
+                outcome = _both(outcome, build_logs(session, store, of_logs))
     if is_all and outcome.build is not None:
         read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}
         gone = read - {one.entry.branch for one in kept}
@@ -110,6 +144,18 @@ def build_tables(
             _drop(store, outcome.build, gone)
             outcome.gone |= gone
     return outcome, time.monotonic() - began_s
+
+
+@contextmanager
+def _explained(place: str | None) -> Iterator[None]:
+    """Raises AnalyticsError for what fails within, while the JVM can still tell what it was."""
+    try:
+        yield
+    except (SparkError, PlaceError):
+        raise
+    except Exception as error:
+        refusal = explained(error, place or str(settings.TABLES), Path(settings.DATA) / "spark.log")
+        raise AnalyticsError(" ".join(map(render, refusal.codes.values()))) from error
 
 
 def _kept(every: Sequence[Found]) -> list[Found]:

@@ -1,8 +1,10 @@
 """Verbs that read the tables: status, tables, explain, show, sql, export, check."""
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +83,7 @@ def _chain(table: Table, depth: int) -> Iterator[str]:
 
 
 def show(name: str, runs: Sequence[str] | None, place: str | None) -> pa.Table:
-    """The stored rows of a table, without Spark. Raises AnalyticsError."""
+    """The stored rows of a table, without Spark. Raises AnalyticsError for an unknown table or run."""
     store, found = newest(place)
     return _rows(store, found, named(name)[0], runs)
 
@@ -89,7 +91,10 @@ def show(name: str, runs: Sequence[str] | None, place: str | None) -> pa.Table:
 def _rows(store: Store, found: Build, name: str, runs: Sequence[str] | None) -> pa.Table:
     units = None
     if runs is not None and TABLES[name].unit == "branch":
-        units = {branch for branch, entry in found.ledger().items() if entry.run in runs}
+        entries = [entry for entry in found.ledger().values() if entry.unit == "branch"]
+        if unknown := sorted(set(runs) - {entry.run for entry in entries}):
+            raise AnalyticsError(f"The tables know no run {unknown[0]}. `manage.py analytics status` lists the runs.")
+        units = {entry.branch for entry in entries if entry.run in runs}
     table = rows(store, found, name, units)
     if table is None:
         types = pa.schema([(column.name, pa.string()) for column in TABLES[name].stored])
@@ -147,18 +152,27 @@ def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
 def export(name: str, target: Path, runs: Sequence[str] | None, place: str | None, *, has_people: bool) -> int:
     """Writes a table as CSV (RFC 4180, UTF-8) or Parquet, by the file extension; returns the number of rows.
 
-    Raises AnalyticsError for another extension or an unknown table.
+    Raises AnalyticsError for another extension, an unknown table or run, or a file that cannot be written, which is
+    then as it was.
     """
+    if target.suffix not in (".csv", ".parquet"):
+        raise AnalyticsError(f"Cannot tell the format of {target.name}. Expected a name that ends in .csv or .parquet.")
     store, found = newest(place)
     full = named(name)[0]
     table = _rows(store, found, full, runs)
     if not has_people:
         personal = {column.name for column in TABLES[full].stored if column.personal}
         table = table.drop_columns([one for one in table.column_names if one in personal])
-    if target.suffix == ".parquet":
-        pq.write_table(table, target, compression="zstd")
-    elif target.suffix == ".csv":
-        target.write_text(as_csv(table), encoding="utf-8", newline="")
-    else:
-        raise AnalyticsError(f"Cannot tell the format of {target.name}. Expected a name that ends in .csv or .parquet.")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        if target.suffix == ".parquet":
+            pq.write_table(table, unfinished, compression="zstd")
+        else:
+            unfinished.write_text(as_csv(table), encoding="utf-8", newline="")
+        unfinished.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise AnalyticsError(f"{target} cannot be written: {why}. Expected a folder that exists, with space.") from None
     return int(table.num_rows)

@@ -14,7 +14,7 @@ from lab.analytics.figures.learners import (
     table_of_cells,
     wrapped,
 )
-from lab.analytics.figures.parts import COLOURS, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Stored, Words
+from lab.analytics.figures.parts import COLOURS, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Stored, Words, counted
 
 _REASONS = (
     ("refused", "--danger"), ("lost", "--outisr"), ("hints", "--leader"), ("resets", "--control"),
@@ -47,7 +47,7 @@ def progress(rows: Rows, words: Words) -> Figure:
         )  # fmt: skip
     layout = {
         "height": FRAME_HEIGHT + PLOT, "hovermode": "closest", "xaxis": {"title": words("analytics.class_minutes")},
-        "yaxis": {"title": words("analytics.learners"), "rangemode": "tozero"},
+        "yaxis": {"title": words("analytics.learners"), **counted(max(map(len, by_place.values()), default=0))},
     }  # fmt: skip
     return {"data": data, "layout": layout}
 

@@ -82,7 +82,7 @@ class Step(NamedTuple):
 
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
-    """Log end offset and high watermark of each replica, one plot a partition; the hue is the role at that time."""
+    """Log end offset and high watermark of each replica, one plot per partition; the hue is the role at that time."""
     steps: dict[tuple[Partition, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         steps[Partition.of(row), row["broker"]][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
@@ -226,15 +226,13 @@ def isr(rows: Rows, words: Words) -> Figure:
     ]
     ordered = sorted(spans, key=lambda key: (key[0].place, key[1]))
     labels = [f"{partition} · b{broker}" for partition, broker in ordered]
-    began_us, end_us = min(row["from_us"] for row in rows), max(row["to_us"] for row in rows)
     layout = {
         "height": FRAME_HEIGHT + BAR_HEIGHT * max(len(labels), 6),
         "barmode": "overlay",
         "bargap": 0.3,
         "hovermode": "closest",
         "margin": {"l": 96},
-        # Otherwise bars would begin at 0, however late the first partition was created.
-        "xaxis": {"title": words("analytics.seconds"), "range": [began_us / 1e6, end_us / 1e6]},
+        "xaxis": {"title": words("analytics.seconds")},
         "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category", "automargin": True},
     }
     if len(partitions) > len(shown):

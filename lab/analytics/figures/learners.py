@@ -8,7 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Words, bars, noted
+from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Words, bars, counted, noted
 
 CELL = 22
 MAX_LEARNERS = 60
@@ -16,6 +16,10 @@ MAX_LEARNERS = 60
 _HOVER_WIDTH = 44
 _LABEL_WIDTH, _LABEL_LINES = 26, 3
 _LABEL_LINE = 14
+_NAME_LETTERS = 16
+_MARK_SHARE, _MARK_HEIGHT = 0.13, 0.3
+"""What a mark of a question takes with its label on a phone, on both axes."""
+_FREE = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
 _SIGNS = (
     ("work", "·", "--selbg"),
     ("skipped", "–", "--line2"),
@@ -70,7 +74,7 @@ def signs(rows: Rows, words: Words) -> Figure:
     names = [name for name, _, _ in _SIGNS]
     found = [[cells.get((person, place)) for place in places] for person in people]
     kinds = [[None if row is None else sign_of(row) for row in line] for line in found]
-    legend = ", ".join(f"{sign} {words(f'analytics.sign.{name}')}" for name, sign, _ in reversed(_SIGNS))
+    legend = words("analytics.signs", **{name: f"{sign} {words(f'analytics.sign.{name}')}" for name, sign, _ in _SIGNS})
     trace = {
         **heat(places, people),
         "z": [[None if kind is None else names.index(kind) for kind in line] for line in kinds],
@@ -81,7 +85,25 @@ def signs(rows: Rows, words: Words) -> Figure:
         "name": words("analytics.steps"),
     }  # fmt: skip
     more = noted(words, "analytics.first_learners", len(people), len(every)).get("note", "")
-    return {**table_of_cells(trace, len(people)), "note": f"{legend}. {more}".strip()}
+    figure = table_of_cells(trace, len(people))
+    figure["layout"]["xaxis"] |= {"tickvals": places, "ticktext": _short_places(places), "tickangle": 0}
+    figure["layout"]["yaxis"] |= {"tickvals": people, "ticktext": [_short_name(person) for person in people]}
+    return {**figure, "note": f"{legend} {more}".strip()}
+
+
+def _short_places(places: Sequence[str]) -> list[str]:
+    """Steps below narrow columns: the number, and below that of the first step of each lesson the lesson's."""
+    found, before = [], ""
+    for place in places:
+        lesson, _, number = place.rpartition(" · ")
+        found.append(number if lesson == before else f"{number}<br>{lesson}")
+        before = lesson
+    return found
+
+
+def _short_name(person: str) -> str:
+    """A name beside a row: on a phone, columns need the width. The whole one is under the pointer."""
+    return person if len(person) <= _NAME_LETTERS else f"{person[: _NAME_LETTERS - 1].rstrip()}…"
 
 
 def heat(x: Sequence[str], y: Sequence[str]) -> Figure:
@@ -148,9 +170,10 @@ def items(rows: Rows, words: Words) -> Figure:
     """Questions by share of right answers and by discrimination; the area is the number of answers."""
     known = [row["discrimination"] is not None for row in rows]
     most = max(row["n"] for row in rows)
+    shares, heights = [row["difficulty"] for row in rows], _heights(rows)
     trace = {
-        "type": "scatter", "mode": "markers+text", "textposition": "top center", "cliponaxis": False,
-        "x": [row["difficulty"] for row in rows], "y": [row["discrimination"] or 0 for row in rows],
+        "type": "scatter", "mode": "markers+text", "cliponaxis": False, "x": shares, "y": heights,
+        "textposition": _label_places(list(zip(shares, heights, strict=True))),
         "text": [row["place"] for row in rows], "customdata": [row["open"] for row in rows],
         "marker": {
             "size": [8 + 20 * (row["n"] / most) ** 0.5 for row in rows], "sizemode": "diameter", "color": "--produce",
@@ -165,6 +188,33 @@ def items(rows: Rows, words: Words) -> Figure:
         "yaxis": {"title": words("analytics.discrimination"), "range": [-1.05, 1.05]},
     }  # fmt: skip
     return {"data": [trace], "layout": layout, **({} if all(known) else {"note": words("analytics.too_few_to_tell")})}
+
+
+def _heights(rows: Rows) -> list[float]:
+    """The height of each mark: its discrimination, if it is known, or else the free height that is nearest to 0. Marks
+    of questions with equal shares would cover each other and their labels.
+    """
+    taken = [(row["difficulty"], row["discrimination"]) for row in rows if row["discrimination"] is not None]
+    heights = []
+    for row in rows:
+        height = row["discrimination"]
+        if height is None:
+            height = next((one for one in _FREE if not _beside(row["difficulty"], one, taken)), 0.0)
+            taken.append((row["difficulty"], height))
+        heights.append(height)
+    return heights
+
+
+def _beside(share: float, height: float, marks: Sequence[tuple[float, float]]) -> bool:
+    return any(abs(share - x) < _MARK_SHARE and abs(height - y) < _MARK_HEIGHT for x, y in marks)
+
+
+def _label_places(marks: Sequence[tuple[float, float]]) -> list[str]:
+    """Above each mark; below it if another mark is just above it."""
+    return [
+        "bottom center" if _beside(x, y + _MARK_HEIGHT / 2, [one for one in marks if one[1] > y]) else "top center"
+        for x, y in marks
+    ]
 
 
 def _item(row: Row, words: Words) -> str:
@@ -223,6 +273,8 @@ def counts(
         for name, colour, count in parts
     ]  # fmt: skip
     figure = bars(labels, data, title, barmode=barmode)
+    lengths = [[count(row) for _, _, count in parts] for row in rows]
+    figure["layout"]["xaxis"] |= counted(max((sum if barmode == "stack" else max)(one) for one in lengths))
     if barmode == "group":
         figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
     elif (height := _height_of(labels, BAR)) > BAR:

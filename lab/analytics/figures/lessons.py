@@ -1,7 +1,7 @@
 """The charts of a lesson: for all learners, for those who teach it, and for one's own attempts."""
 
 from lab.analytics.figures.classes import CALIBRATION, ITEMS, STEP_COLUMNS, TIMES
-from lab.analytics.figures.learners import counts, items, said_and_was, share_of_time, signs
+from lab.analytics.figures.learners import counts, items, label_of, said_and_was, share_of_time, signs, wrapped
 from lab.analytics.figures.parts import Figure, Rows, Stored, Words
 
 
@@ -21,8 +21,8 @@ def wrong_states(rows: Rows, words: Words) -> Figure:
     shown = sorted(rows, key=lambda row: -row["learners"])
     parts = ((words("analytics.learners"), "--outisr", lambda row: row["learners"]),)
     return counts(
-        shown, lambda row: f"{row['place']} · {row['state']}", parts, words("analytics.learners"),
-        lambda row: row["misconception"] or row["state"],
+        shown, lambda row: label_of(f"{row['place']} · {row['shown']}"), parts, words("analytics.learners"),
+        lambda row: wrapped(row["shown"]),
     )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def hints(rows: Rows, words: Words) -> Figure:
         lambda row: words("analytics.hint_share", step=row["step"], share=f"{round(100 * row['hint_share'])} %"),
         barmode="group",
     )  # fmt: skip
-    figure["layout"]["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+    figure["layout"]["xaxis"] = {"title": words("analytics.share_right"), "range": [0, 1.02], "tickformat": ".0%"}
     return figure
 
 

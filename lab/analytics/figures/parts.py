@@ -16,6 +16,8 @@ SERIES_SHOWN = 8
 """Maximum number of lines that can be distinguished."""
 COLOURS = ("--leader", "--fetch", "--produce", "--group", "--control", "--isr", "--hw", "--zk")
 BAR = 20
+FEW = 6
+"""Fewer than so many units have a tick each."""
 PARTITION_HEIGHT = 150
 FRAME_HEIGHT = 96
 PLOT = 2 * PARTITION_HEIGHT
@@ -161,6 +163,19 @@ def over_time(data: list[Figure], words: Words, unit: str, **more: Any) -> Figur
     return {"data": data, "layout": layout}
 
 
+def counted(most: float) -> Figure:
+    """The part of an axis of counts from 0 to `most`: no ticks between integers."""
+    return {"rangemode": "tozero", **({"dtick": 1} if most < FEW else {"tickformat": "d"})}
+
+
+def share_axis(figures: Iterable[Figure], end_us: int, words: Words) -> None:
+    """Gives the figures over simulated time one x axis, from the beginning of the run to its end."""
+    for figure in figures:
+        axis = figure["layout"]["xaxis"]
+        if axis.get("title") == words("analytics.seconds"):
+            axis["range"] = [0, seconds(end_us)]
+
+
 def bars(labels: Sequence[str], data: list[Figure], title: str, **more: Any) -> Figure:
     """Horizontal bars, the first label on top."""
     rows = len(dict.fromkeys(labels))
@@ -169,12 +184,13 @@ def bars(labels: Sequence[str], data: list[Figure], title: str, **more: Any) -> 
         "barmode": "stack",
         "bargap": 0.3,
         "hovermode": "closest",
-        "margin": {"l": 120},
         "xaxis": {"title": title, "rangemode": "tozero"},
+        # From top to bottom, the bars of a label too, as the legend has them from left to right.
         "yaxis": {
-            "type": "category", "automargin": True, "categoryorder": "array",
-            "categoryarray": list(dict.fromkeys(labels))[::-1],
+            "type": "category", "automargin": True, "autorange": "reversed", "categoryorder": "array",
+            "categoryarray": list(dict.fromkeys(labels)),
         },
+        "legend": {"traceorder": "normal"},
         **more,
     }  # fmt: skip
     return {"data": data, "layout": layout}

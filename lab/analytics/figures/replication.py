@@ -8,6 +8,7 @@ from lab.analytics.figures.parts import (
     Stored,
     Words,
     bars,
+    counted,
     mark,
     newest,
     noted,
@@ -95,7 +96,9 @@ def isr_churn(rows: Rows, words: Words) -> Figure:
         for change, colour in _CHANGES
     ]  # fmt: skip
     note = noted(words, "analytics.most_changed", len(shown), len(changed))
-    return {**bars(labels, data, words("analytics.changes")), **note}
+    figure = bars(labels, data, words("analytics.changes"))
+    figure["layout"]["xaxis"] |= counted(max(sum(row[change] for change, _ in _CHANGES) for row in shown))
+    return {**figure, **note}
 
 
 FIGURES = (

@@ -4,8 +4,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from lab.analytics.build.acts import FoundLog
 from lab.analytics.build.segments import appended
 from lab.analytics.figures import classes, lessons
@@ -13,8 +11,8 @@ from lab.analytics.figures.parts import Figure, Row, Stored, Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.serve.gold_reader import of_newest
 from lab.analytics.serve.learning_reader import Scene, only_tags, prepared, shown_tags
+from lab.analytics.store import csv_text
 from lab.analytics.store.builds import Build, Store
-from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.reading import rows
 from lab.texts.refusal import Refusal
@@ -63,12 +61,8 @@ def csv_of(which: Mapping[str, Stored], name: str, tables: Tables, scene: Scene)
     stored = which.get(name)
     if stored is None:
         raise Refusal("refusal.no_chart", 404, chart=name[:40], charts=", ".join(which))
-    found = [{column: row.get(column) for column in stored.columns} for row in ready(stored, tables, scene)]
-    return as_csv(pa.Table.from_pylist(found, schema=None if found else _empty(stored)))
-
-
-def _empty(stored: Stored) -> pa.Schema:
-    return pa.schema([(name, pa.null()) for name in stored.columns])
+    found = ([row.get(column) for column in stored.columns] for row in ready(stored, tables, scene))
+    return csv_text.csv_of(stored.columns, found)
 
 
 def stored_class(slug: str, people: Collection[str]) -> StoredRows:

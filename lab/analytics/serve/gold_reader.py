@@ -10,7 +10,7 @@ from django.conf import settings
 from lab.analytics.build.found import branch_id
 from lab.analytics.figures.bands import COLUMNS, MAX_BANDS, bands
 from lab.analytics.figures.bands import TABLE as FAULTS
-from lab.analytics.figures.parts import Figure, Words
+from lab.analytics.figures.parts import Figure, Words, share_axis
 from lab.analytics.figures.stored import STORED, figure_of, internal_partitions
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
@@ -19,7 +19,7 @@ from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
 
 TRIES = 3
-"""Vacuum may delete a build while it is read. A newer one is there then."""
+"""Vacuum may delete a build while it is read; the next try reads a newer one."""
 ROLES = "gold.role_spans"
 MADE = "gold.run_summary"
 """A table that has a row for every branch, with the event up to which the tables are made."""
@@ -60,6 +60,8 @@ def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: boo
         if figure is not None:
             figures[name] = figure
     entry = build.ledger().get(unit)
+    if entry:
+        share_axis(figures.values(), entry.last_at_us, words)
     damage = [(one.from_seq, one.to_seq, one.reason) for one in entry.damage] if entry else []
     roles = _rows(store, build, ROLES, unit, ("topic", "partition"))
     found = bands(_rows(store, build, FAULTS, unit, COLUMNS), entry.last_at_us if entry else 0, words)

@@ -174,6 +174,24 @@ def _of_lesson(rows: Rows, scene: Scene) -> list[Row]:
     return [{**row, "open": ""} for row in placed(rows)]
 
 
+def _wrong_states(rows: Rows, scene: Scene) -> list[Row]:
+    """Wrong states with `shown`, what a learner reads in one."""
+    return [{**row, "shown": _shown_in(row, scene.language)} for row in _of_lesson(rows, scene)]
+
+
+def _shown_in(row: Row, language: str) -> str:
+    """The text of a wrong state; its id if the lesson does not have it any more."""
+    exercise = exercises().get(row["lesson"])
+    found = (
+        wrong.text.in_language(language)
+        for step in (exercise.steps if exercise is not None else ())
+        if step.id == row["step"]
+        for wrong in step.wrong
+        if wrong.id == row["state"]
+    )
+    return next(found, str(row["state"]))
+
+
 def _hints(rows: Rows, scene: Scene) -> list[Row]:
     """Steps with enough answers to show."""
     shown = [row for row in rows if row["right_with_hint"] is not None or row["right_without_hint"] is not None]
@@ -204,7 +222,7 @@ _PREPARE: Mapping[str, Callable[[Sequence[Row], Scene], list[Row]]] = {
     "lesson_stops": _of_lesson,
     "lesson_times": _times,
     "lesson_items": _items,
-    "lesson_wrong_states": _of_lesson,
+    "lesson_wrong_states": _wrong_states,
     "lesson_hints": _hints,
     "lesson_calibration": _calibration,
     "own_steps": _own,

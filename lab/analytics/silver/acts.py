@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column
+from pyspark.sql import Column, Window
 from pyspark.sql import functions as F
 
 from lab.analytics.tables import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Table, Tables, array, c, not_null, one_of
@@ -38,7 +38,7 @@ BRONZE = Table(
     ),
     checks=(one_of("scope", "class", "private"),),
     make=_not_made,
-    doc="an act as it was written to the log of a class or of a learner",
+    doc="An act as it was written to the log of a class or of a learner.",
 )
 
 
@@ -48,9 +48,17 @@ def _field(name: str, type: str = "string") -> Column:
 
 def acts(t: Tables) -> "DataFrame":
     is_class = F.col("class_us").isNotNull()
-    chapters = t.acts.where("kind = 'ClassOpened'").groupBy("log").agg(F.max(_field("chapter")).alias("chapter"))
+    # A class goes from lesson to lesson: an act is of the one that began last before it.
+    began = t.acts.where("kind IN ('ClassOpened', 'LessonBegan')").select(
+        F.col("log").alias("of"),
+        F.col("seq").alias("from"),
+        F.coalesce(_field("lesson"), _field("chapter")).alias("chapter"),
+        F.lead("seq").over(Window.partitionBy("log").orderBy("seq")).alias("to"),
+    )
+    is_in = (F.col("log") == F.col("of")) & (F.col("seq") >= F.col("from"))
+    is_in &= F.col("to").isNull() | (F.col("seq") < F.col("to"))
     named = F.coalesce(_field("p"), _field("voter"))
-    rows = t.acts.join(F.broadcast(chapters), "log", "left")
+    rows = t.acts.join(F.broadcast(began), is_in, "left")
     return rows.select(
         "log", "seq",
         F.when(is_class, F.coalesce(named, F.nullif("who", F.lit("")))).otherwise(F.col("who")).alias("learner"),
@@ -126,5 +134,5 @@ ACTS = Table(
     ),
     checks=(not_null("kind", "at_ms"),),
     make=acts,
-    doc="an act of a learner, in a class or outside of one, with its result",
+    doc="An act of a learner, in a class or outside of one, with its result.",
 )

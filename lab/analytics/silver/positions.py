@@ -17,7 +17,7 @@ LEADER_POSITION_COLUMNS = (
     c("to_us", BIGINT, "end; null: not ended"),
     c("broker", INT, "the leader in ZooKeeper; -1: none"),
     c("log_end", BIGINT, "its log end offset; null: its log is not open"),
-    c("high_watermark", BIGINT, "its high watermark"),
+    c("high_watermark", BIGINT, "its high watermark; the last one while its log is not open"),
 )
 
 
@@ -66,7 +66,7 @@ LAG_COLUMNS = (
     c("to_us", BIGINT, "end; null: not ended"),
     c("committed", BIGINT, "the offset that the group reads next"),
     c("log_end", BIGINT, "the leader's log end offset"),
-    c("high_watermark", BIGINT, "the leader's high watermark"),
+    c("high_watermark", BIGINT, "the leader's high watermark; the last one while its log is not open"),
     c("lag", BIGINT, "from the committed offset to the high watermark; negative if the log has lost records",
       unit="records"),
 )  # fmt: skip

@@ -12,6 +12,7 @@ _TOPICS = "/brokers/topics/"
 _ASSIGNMENT = "partitions map<string, array<int>>"
 _STATE = "leader int, leader_epoch int, controller_epoch int, isr array<int>"
 _NEVER = 2**62
+_NO_REPLICAS = "cast(array() as array<struct<partition: int, broker: int>>)"
 
 _ZNODES = ("ZnodeCreated", "ZnodeChanged", "ZnodeDeleted")
 
@@ -35,7 +36,7 @@ def _of_states(frame: DataFrame) -> DataFrame:
 
 TOPIC_COLUMNS = (
     c("topic", STRING, "the topic's name"),
-    c("incarnation", INT, "1 for the first topic of this name, 2 for the one created after it was deleted, ..."),
+    c("incarnation", INT, "1 for the first topic of this name, one more for each created after it was deleted"),
     c("partitions", INT, "partitions, after the last change"),
     c("replication", INT, "maximum number of replicas of a partition"),
     c("created_seq", BIGINT, "the event that created it"),
@@ -46,31 +47,21 @@ TOPIC_COLUMNS = (
 
 def topics(t: Tables) -> DataFrame:
     """Topics by creation: offsets of a deleted topic are not mixed with those of a recreated one."""
-    data = F.from_json("data", _ASSIGNMENT)["partitions"]
-    made, changed, deleted = (
-        _of_topics(t.kind(kind)).select(
-            BRANCH,
-            "topic",
-            "seq",
-            "at_us",
-            F.lit(step).alias("step"),
-            (data if kind != "ZnodeDeleted" else F.lit(None).cast("map<string, array<int>>")).alias("assignment"),
-        )
-        for step, kind in zip(("created", "changed", "deleted"), _ZNODES, strict=True)
-    )
     in_order = Window.partitionBy(BRANCH, "topic").orderBy("seq")
-    counted = stacked([made, changed, deleted]).withColumn(
-        "incarnation", F.count(F.when(F.col("step") == "created", 1)).over(in_order).cast("int")
-    )
+    created, deleted = F.col("kind") == "ZnodeCreated", F.col("kind") == "ZnodeDeleted"
+    counted = _of_topics(t.kind(*_ZNODES)).select(
+        BRANCH, "topic", "seq", "at_us", "kind", F.from_json("data", _ASSIGNMENT)["partitions"].alias("assignment"),
+        F.count(F.when(created, 1)).over(in_order).cast("int").alias("incarnation"),
+    )  # fmt: skip
     last = F.max_by("assignment", F.when(F.col("assignment").isNotNull(), F.col("seq")))
     return (
         counted.where("incarnation > 0")
         .groupBy(BRANCH, "topic", "incarnation")
         .agg(
             last.alias("assignment"),
-            F.min(F.when(F.col("step") == "created", F.col("seq"))).alias("created_seq"),
-            F.min(F.when(F.col("step") == "created", F.col("at_us"))).alias("created_us"),
-            F.min(F.when(F.col("step") == "deleted", F.col("seq"))).alias("deleted_seq"),
+            F.min(F.when(created, F.col("seq"))).alias("created_seq"),
+            F.min(F.when(created, F.col("at_us"))).alias("created_us"),
+            F.min(F.when(deleted, F.col("seq"))).alias("deleted_seq"),
         )
         .select(
             BRANCH,
@@ -123,32 +114,19 @@ PARTITION_STATE_COLUMNS = (
 
 def partition_states(t: Tables) -> DataFrame:
     """Each state of a partition: in ZooKeeper, and in a controller's state machine."""
-    said = F.from_json("data", _STATE)
-    where = {
-        "topic": _topic_in(F.col("path")),
-        "partition": F.substring_index(F.substring_index("path", "/", 6), "/", -1).try_cast("int"),
-    }
-    written = [
-        rows(
-            _of_states(t.kind(kind)).withColumn("said", said).where("said.isr is not null and said.leader is not null"),
-            PARTITION_STATE_COLUMNS,
-            **where,
-            source=word(source),
-            **{name: F.col(f"said.{name}") for name in ("leader", "leader_epoch", "controller_epoch", "isr")},
-            partition_epoch=version,
-        )
-        for kind, source, version in (
-            ("ZnodeCreated", "created", F.lit(0)),
-            ("ZnodeChanged", "changed", F.col("version")),
-        )
-    ]
-    deleted = rows(
-        _of_states(t.kind("ZnodeDeleted")),
+    deleted = F.col("kind") == "ZnodeDeleted"
+    created = F.col("kind") == "ZnodeCreated"
+    said = _of_states(t.kind(*_ZNODES)).withColumn("said", F.from_json("data", _STATE))
+    written = rows(
+        said.where(deleted | (F.col("said.isr").isNotNull() & F.col("said.leader").isNotNull())),
         PARTITION_STATE_COLUMNS,
-        **where,
-        source=word("deleted"),
-        leader=F.lit(-1),
-        isr=F.array(),
+        topic=_topic_in(F.col("path")),
+        partition=F.substring_index(F.substring_index("path", "/", 6), "/", -1).try_cast("int"),
+        source=F.lower(F.substring("kind", len("Znode") + 1, len("Changed"))),
+        leader=F.when(deleted, -1).otherwise(F.col("said.leader")),
+        isr=F.when(deleted, F.array()).otherwise(F.col("said.isr")),
+        **{name: F.col(f"said.{name}") for name in ("leader_epoch", "controller_epoch")},
+        partition_epoch=F.when(created, 0).otherwise(F.col("version")),
     )
     machine = rows(
         t.kind("PartitionStateChanged"),
@@ -157,7 +135,7 @@ def partition_states(t: Tables) -> DataFrame:
         source=word("controller"),
         state=F.col("state"),
     )
-    return stacked([*written, deleted, machine])
+    return written.union(machine)
 
 
 PARTITION_STATES = Table(
@@ -205,34 +183,21 @@ def replicas(t: Tables) -> DataFrame:
 
 def _assigned(t: Tables) -> DataFrame:
     """Each assignment or removal of a replica."""
-    said = F.from_json("data", _ASSIGNMENT)["partitions"]
-    nobody = F.create_map().cast("map<string, array<int>>")
-    changes = stacked(
-        [
-            _of_topics(t.kind(kind)).select(
-                BRANCH, "seq", "at_us", "topic", (nobody if kind == "ZnodeDeleted" else said).alias("assignment")
-            )
-            for kind in _ZNODES
-        ]
-    ).where("assignment is not null")
+    said, none = F.from_json("data", _ASSIGNMENT)["partitions"], F.expr(_NO_REPLICAS)
+    changes = _of_topics(t.kind(*_ZNODES)).select(
+        BRANCH, "seq", "at_us", "topic",
+        F.when(F.col("kind") == "ZnodeDeleted", none).otherwise(_replicas_in(said)).alias("now"),
+    ).where("now is not null")  # fmt: skip
     in_order = Window.partitionBy(BRANCH, "topic").orderBy("seq")
-    each = changes.select(
-        BRANCH, "seq", "at_us", "topic", _replicas_in("assignment").alias("now"),
-        F.coalesce(F.lag("assignment").over(in_order), nobody).alias("assignment"),
-    ).withColumn("before", _replicas_in("assignment"))  # fmt: skip
-    return stacked(
-        [
-            each.select(BRANCH, "seq", "at_us", "topic", F.explode(F.array_except(*order)).alias("one"))
-            .select(
-                BRANCH, "seq", "at_us", "topic", "one.partition", "one.broker", F.lit(is_assigned).alias("is_assigned"),
-                F.lit(None).cast("string").alias("state"),
-            )
-            for order, is_assigned in ((("now", "before"), True), (("before", "now"), False))
-        ]
+    each = changes.select("*", F.coalesce(F.lag("now").over(in_order), none).alias("before"))
+    changed = F.array_union(F.array_except("now", "before"), F.array_except("before", "now"))
+    return each.select(BRANCH, "seq", "at_us", "topic", "now", F.explode(changed).alias("one")).select(
+        BRANCH, "seq", "at_us", "topic", "one.partition", "one.broker",
+        F.array_contains("now", F.col("one")).alias("is_assigned"), F.lit(None).cast("string").alias("state"),
     )  # fmt: skip
 
 
-def _replicas_in(assignment: str) -> Value:
+def _replicas_in(assignment: Value) -> Value:
     """The pairs of partition and broker of an assignment."""
     one = F.transform(
         F.map_entries(assignment),
@@ -346,5 +311,5 @@ def isr_changes(t: Tables) -> DataFrame:
 ISR_CHANGES = Table(
     name="silver.isr_changes", unit="branch", key=("seq",), columns=ISR_CHANGE_COLUMNS, per_event=True,
     kinds=("IsrChangeProposed", "IsrShrunk", "IsrExpanded", "IsrChangeRefused"), make=isr_changes,
-    doc="A change of an ISR.",
+    doc="A change of an ISR that its leader makes or proposes.",
 )  # fmt: skip

@@ -188,7 +188,7 @@ class Store:
         return set(_numbers(self.files, _PINS))
 
     def for_spark(self, file: StoredFile) -> str:
-        """Where Spark reads a file. Raises FileNotFoundError."""
+        """The address at which Spark reads a file. Raises FileNotFoundError."""
         return self.files.for_spark(file.path)
 
 

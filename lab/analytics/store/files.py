@@ -53,15 +53,15 @@ class Files(Protocol):
         ...
 
     def local(self, name: str) -> str:
-        """Where a Parquet file, or a folder of parts, is on this machine. Raises FileNotFoundError."""
+        """The path of a Parquet file, or a folder of parts, on this machine. Raises FileNotFoundError."""
         ...
 
     def for_spark(self, name: str) -> str:
-        """Where Spark reads a Parquet file, or a folder of parts. Raises FileNotFoundError."""
+        """The address at which Spark reads a Parquet file, or a folder of parts. Raises FileNotFoundError."""
         ...
 
     def written(self, name: str) -> AbstractContextManager[str]:
-        """Where Spark writes a folder of parts. It is in its place when the context ends."""
+        """The address at which Spark writes a folder of parts. The folder is in its place when the context ends."""
         ...
 
 

@@ -66,7 +66,7 @@ class Address(NamedTuple):
 
 
 def endpoint() -> str:
-    """Where the store is; empty for Amazon's."""
+    """The address of the store; empty for Amazon's."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 

@@ -32,7 +32,8 @@ is stored (tables of branches then have `run` and `branch`). `t.failovers` is th
 **Events.** `kinds` lists the kinds of events that a table of unit `branch` reads; `t.kind("LogOpened")` gives them with
 `branch_no, seq, at_us, node, cause_seq` and one column for each field (int: bigint, str: string, bool: boolean, lists
 of those: arrays, anything else: variant). A field hides a head column of its name: `node` of NodeAdded is the node that
-was added. A kind that never occurred gives an empty frame.
+was added. A kind that never occurred gives an empty frame. `t.kind("ZnodeCreated", "ZnodeChanged")` gives the events of
+both with a column `kind`: one frame costs less than two in a union.
 
 **Per event or per branch.** A table `per_event=True` declares `seq` and `at_us`, is made of the events that are new,
 row by row (no window, no join with earlier events), and is appended to. Any other table is rebuilt from the whole past
@@ -41,6 +42,7 @@ of the branch: then events and per-event tables contain those of its ancestors u
 
 `t.branches` has a row for each branch that is built: `branch_no, run, branch, parent, parent_seq, last_seq, last_at_us,
 era, seed, brokers, config (variant), learner, class, lesson`. Rows of a branch's own events have `seq > parent_seq`.
+Where only one branch is built, `t.only` is its row, so that constants can take the place of a join.
 """
 
 from lab.analytics.tables.checks import Check, Severity, between, holds, not_null, one_of, ordered

@@ -1,7 +1,7 @@
 """The input of a table's function: only the tables and events that it declared."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,14 +35,18 @@ class Tables:
         self,
         table: Declaring,
         frames: "Mapping[str, DataFrame]",
-        kind: "Callable[[str], DataFrame]",
+        kind: "Callable[..., DataFrame]",
         branches: "DataFrame",
+        only: Mapping[str, Any] | None = None,
     ) -> None:
-        """`frames` by full name; `kind` gives the events of a kind; `branches` has BRANCH_COLUMNS."""
+        """`frames` by full name; `kind` gives the events of one or several kinds; `branches` has BRANCH_COLUMNS, and
+        `only` its row if there is but one.
+        """
         self._table = table
         self._frames = frames
         self._kind = kind
         self.branches = branches
+        self.only = only
 
     def __getitem__(self, name: str) -> "DataFrame":
         """A needed table by its full name. Raises KeyError for one that is not declared in `needs`."""
@@ -57,8 +61,11 @@ class Tables:
                 return self._frames[full]
         raise AttributeError(f"{self._table.name} needs no table {name}: add it to its needs")
 
-    def kind(self, name: str) -> "DataFrame":
-        """The events of a kind. Raises KeyError for one that is not declared in `kinds`."""
-        if name not in self._table.kinds:
-            raise KeyError(f"{self._table.name} does not read {name}: add it to its kinds")
-        return self._kind(name)
+    def kind(self, *names: str) -> "DataFrame":
+        """The events of a kind; those of several kinds with their `kind`, and with null where one lacks a field of the
+        others. Raises KeyError for one that is not declared in `kinds`.
+        """
+        for name in names:
+            if name not in self._table.kinds:
+                raise KeyError(f"{self._table.name} does not read {name}: add it to its kinds")
+        return self._kind(*names)

@@ -1,4 +1,4 @@
-"""All tables: found in the modules of `bronze`, `silver` and `gold`, and checked against each other at import."""
+"""All tables: found in the modules of `silver` and `gold`, and checked against each other at import."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -76,13 +76,4 @@ def matching(pattern: str) -> list[str]:
     found = [name for name in TABLES if fnmatchcase(name, pattern)]
     if not found:
         raise KeyError(pattern)
-    return found
-
-
-def downstream(names: Iterable[str]) -> set[str]:
-    """These tables and all tables made from them."""
-    found = set(names)
-    for name, table in TABLES.items():
-        if found & set(table.needs):
-            found.add(name)
     return found

@@ -45,7 +45,7 @@ class Table:
         small: few rows per unit, however long the run was: written through the driver.
         per_event: made of new events, row by row, and appended to.
         checks: what holds of each row, besides the key.
-        doc: one sentence: what a row is.
+        doc: what a row is, as a sentence; columns are described by phrases.
     """
 
     name: str

@@ -14,8 +14,8 @@ from broker_core.texts import render
 from lab.analytics.cli.making import spark, store_at
 from lab.analytics.jvm import SparkError
 from lab.recordings.checkpoints import engine_version
-from lab.studies.compiler import read_study
-from lab.studies.definition import Study
+from lab.studies.compiler import MAX_CELLS, read_study
+from lab.studies.definition import Result, Study
 from lab.studies.gold import publish_study
 from lab.studies.results import Finished, write_whole
 from lab.studies.runner import AllStopped, Progress, SparkWorkers, ThisProcess, Workers, run_study
@@ -56,11 +56,14 @@ class Command(BaseCommand):
         try:
             self._run(path, study, options)
         except KeyboardInterrupt:
-            raise CommandError("Cancelled. What is finished is kept; the same command runs the rest.") from None
+            said = "Cancelled. What is finished is kept; the same command runs the rest."
+            raise CommandError(said, returncode=130) from None
         except SparkError as error:
             raise CommandError(f"Spark did not start: {error} --no-spark does without.") from None
         except OSError as error:
-            raise CommandError(f"Results cannot be written: {error}. What is finished is kept.") from None
+            raise CommandError(
+                f"Results cannot be written: {error}. What is finished is kept; the same command runs the rest."
+            ) from None
 
     def _run(self, path: Path, study: Study, options: dict[str, Any]) -> None:
         folder = Path(settings.DATA) / "studies" / study.slug
@@ -69,10 +72,7 @@ class Command(BaseCommand):
             with _workers(in_process=options["no_spark"]) as workers:
                 results = run_study(study, engine, Finished(folder / "cells"), workers, self._say)
         except AllStopped as error:
-            one = error.result
-            place = ", ".join(f"{name} {value}" for name, value in study.points[one.point].place.items())
-            at = f"{path.name}, line {one.line}: " if one.line else ""
-            raise CommandError(f"{at}{one.why} (with {place}, seed {one.seed}). No cluster came to its end.") from None
+            raise CommandError(f"{_why(error.result, study, path)} No cluster came to its end.") from None
         found = summarize(study, engine, results)
         data = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
         write_whole(folder / "result.json", data)
@@ -81,6 +81,9 @@ class Command(BaseCommand):
         build = publish_study(store_at(options["tables_at"]), study, results, found).number
         for line in printed(found):
             self.stdout.write(line)
+        stopped = next((one for one in results if one.state == "stopped"), None)
+        if stopped is not None:
+            self.stdout.write(f"The first of them: {_why(stopped, study, path)}")
         self.stdout.write(
             f"Published build {build} with gold.study_cells and gold.study_points; the whole result is in {folder}."
         )
@@ -90,6 +93,13 @@ class Command(BaseCommand):
         every = progress.kept + progress.to_run
         stopped = f", {progress.stopped} stopped" if progress.stopped else ""
         self.stdout.write(f"{done} of {every} clusters{stopped}")
+
+
+def _why(stopped: Result, study: Study, path: Path) -> str:
+    """Why a cluster was stopped, and where in the grid and the file."""
+    place = ", ".join(f"{name} {value}" for name, value in study.points[stopped.point].place.items())
+    at = f"{path.name}, line {stopped.line}: " if stopped.line else ""
+    return f"{at}{stopped.why} (with {place}, seed {stopped.seed})."
 
 
 def printed(found: Found) -> Iterator[str]:
@@ -123,6 +133,11 @@ def _with_seeds(study: Study, seeds: int | None) -> Study:
         return study
     if seeds < 1:
         raise CommandError(f"--seeds is {seeds}. Expected a number from 1 on.")
+    if seeds * len(study.points) > MAX_CELLS:
+        raise CommandError(
+            f"--seeds is {seeds}: the study would need {seeds * len(study.points)} clusters; at most {MAX_CELLS} are "
+            "allowed."
+        )
     cells = tuple(
         msgspec.structs.replace(cell, seed=seed)
         for cell in study.cells

@@ -15,7 +15,8 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 from pyspark.sql import SparkSession
 
-from lab.analytics.cli import reading
+from lab.analytics.cli import making, reading
+from lab.analytics.failures import explained
 from lab.analytics.session import Spark
 from lab.models import Branch, Run
 from tests.support.recorded_runs import busy_run
@@ -32,9 +33,10 @@ class Shared:
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
+        self.is_stopped = False
 
     def stop(self) -> None:
-        """Nothing."""
+        self.is_stopped = True
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def built(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, datab
     Branch.objects.create(run=run, name="main")
     places = {"DATA": data, "RUNS": data / "runs", "TABLES": data / "tables"}
     with pytest.MonkeyPatch.context() as patched, override_settings(**places):
-        patched.setattr(Spark, "start", lambda log, *flags: Shared(session))
+        patched.setattr(Spark, "start", lambda log, *flags, **options: Shared(session))
         assert "Published build 1" in said("build", "--tables", "silver.batches")
         yield data
     owner.delete()
@@ -85,7 +87,10 @@ REFUSED = {
     ("show", "nope"): "There is no table nope",
     ("sql", "select nothing from silver.batches"): "Spark rejects the query",
     ("sql", "select nothing\nfrom silver.batches", "--no-spark"): "Line 1: .* Correct line 1",
+    ("show", "silver.batches", "--runs", "nope"): "The tables know no run nope",
     ("export", "silver.batches", "--to", "x.xlsx"): "ends in .csv or .parquet",
+    ("export", "silver.batches", "--to", "no-folder/x.csv"): "no-folder/x.csv cannot be written: No such file",
+    ("export", "silver.batches", "--to", "no-folder/x.parquet"): "no-folder/x.parquet cannot be written: No such file",
     ("pin", "99"): "There is no build 99",
     ("forget", "--run", "nope"): "The tables know no run nope",
 }
@@ -97,6 +102,35 @@ def test_impossible_request_is_one_clear_message(built: Path) -> None:
         with pytest.raises(CommandError, match=problem):
             said(*words)
     assert said("status") == before
+
+
+class OfJvm(Exception):
+    """As py4j has them: the JVM says what they are, as long as it runs."""
+
+    def __init__(self, shared: "Shared") -> None:
+        super().__init__()
+        self._shared = shared
+
+    def __str__(self) -> str:
+        if self._shared.is_stopped:
+            raise ConnectionRefusedError
+        return "java.io.IOException: No space left on device"
+
+
+def test_failure_of_spark_is_explained_although_spark_ends_with_it(
+    built: Path, session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = Shared(session)
+
+    def fails(session: Any, *_: Any) -> None:
+        session()
+        raise OfJvm(shared)
+
+    monkeypatch.setattr(Spark, "start", lambda log, *flags, **options: shared)
+    monkeypatch.setattr(making, "build", fails)
+    with pytest.raises(CommandError, match="disk"):
+        said("build")
+    assert explained(OfJvm(shared), "", Path()).id == "refusal.analysis_failed"
 
 
 def test_without_tables_the_command_to_build_them_is_shown(tmp_path: Path, settings: Any) -> None:

@@ -4,12 +4,10 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from lab.analytics.build import held
 from lab.analytics.build.events import EVENTS
@@ -22,14 +20,6 @@ from lab.analytics.store.reading import rows
 from lab.recordings.folder import branch_folder
 from lab.recordings.fork import fork_recording
 from tests.support.analytics.built import Lab, batches_of, entry, expected
-
-
-@pytest.fixture
-def lab(session: SparkSession, tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(session, tmp_path)
-    yield lab
-    lab.live.abandon()
-    lab.recording.close()
 
 
 def test_build_reads_new_events_once(lab: Lab) -> None:

@@ -1,11 +1,13 @@
 """What staff see of a class: charts out of rows, whom and what a click opens, and rounds at a bounded cost."""
 
+import csv
 import json
+from itertools import combinations
 from typing import Any
 
 import pytest
 
-from lab.analytics.figures.learners import label_of
+from lab.analytics.figures.learners import items, label_of, wrapped
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.jobs import Job, Priority
@@ -13,6 +15,7 @@ from lab.analytics.orders import LiveTask, Task
 from lab.analytics.rounds import COST, MIN_WAIT_S, Rounds
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
 from lab.analytics.serve.learning_reader import Person, Scene
+from lab.exercises.loader import exercises
 from lab.learning.misconceptions import says
 from lab.texts.i18n import merged
 
@@ -62,7 +65,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
         {"mistakes": "acked-is-safe replicated-at-once", "learners": 2, "members": [BO, CY], "last_ms": 2_004_000},
     ],
     "gold.stuck_points": [
-        {"lesson": "011-acks", "step": "2", "learners": 1, "episodes": 3, "by_reason": [["refused", 2], ["long", 1]],
+        {"lesson": "011-acks", "step": "2", "learners": 1, "episodes": 3, "by_reason": [("refused", 2), ("long", 1)],
          "median_s": 20.0, "first_us": 61_000_000},
     ],
     "gold.calibration": [SAID, {**SAID, "stop": "0.99", "answers": 4}],
@@ -92,6 +95,22 @@ def test_each_chart_draws_and_lists_its_rows_and_has_a_description(name: str) ->
     for language in ("en", "zh-CN"):
         texts = json.loads(merged(language))
         assert {f"analytics.{name}", f"analytics.{name}_unit", f"analytics.{name}_said"} <= texts.keys()
+
+
+def test_questions_with_equal_shares_do_not_cover_each_other() -> None:
+    shares = [*[0.4] * 4, 0.45, 0.9, 0.9, 0.1]
+    known = [*[None] * 5, 0.2, 0.3, -0.4]
+    rows = [
+        ITEM | {"step": f"s{number}", "place": f"1.{number}", "open": None, "difficulty": x, "discrimination": y}
+        for number, (x, y) in enumerate(zip(shares, known, strict=True))
+    ]
+    (trace,) = items(rows, Words("en"))["data"]
+    assert trace["y"][5:] == known[5:]
+    marks = list(zip(shares[:5], trace["y"][:5], strict=True))
+    assert len({height for _, height in marks}) == 5 and all(-1 < height < 1 for _, height in marks)
+    assert min(abs(one - other) for (_, one), (_, other) in combinations(marks, 2)) >= 0.3
+    # A label is below its mark if another mark would cover it.
+    assert trace["textposition"][5:] == ["bottom center", "top center", "top center"]
 
 
 def test_a_cell_has_a_sign_and_opens_the_lab_or_else_the_class_at_that_instant() -> None:
@@ -132,11 +151,65 @@ def test_label_has_three_short_lines_at_most() -> None:
     assert max(map(len, label_of("每多一份副本，高水位就前进一格。" * 4).split("<br>"))) <= 13
 
 
+def test_wrong_state_is_named_by_what_a_learner_reads() -> None:
+    lesson, step, wrong = next(
+        (one, step, step.wrong[0]) for one in exercises().values() for step in one.steps if step.wrong
+    )
+    row = {"lesson": lesson.slug, "step": step.id, "misconception": None, "learners": 6, "times": 8}
+    rows = [{**row, "state": state} for state in (wrong.id, "of a former version")]
+    for language in ("en", "zh-CN"):
+        scene = SCENE._replace(language=language)
+        figure = figures_of(OF_LESSON, {"gold.lesson_wrong_states": rows}, scene)["lesson_wrong_states"]
+        (trace,) = figure["data"]
+        text = wrong.text.in_language(language)
+        assert trace["hovertext"] == [wrapped(text), "of a former version"]
+        assert trace["y"][0] == label_of(f"{list(lesson.steps).index(step) + 1} · {text}")
+
+
+def test_labels_of_cells_are_short_on_both_axes() -> None:
+    rows = [*TABLES["gold.attempt_steps"], *(step(ADA, name, lesson="002-finding-an-offset") for name in ("x", "y"))]
+    scene = SCENE._replace(people={ADA: Person(2, "Augusta Ada King, Countess of Lovelace"), BO: Person(3)})
+    figure = figures_of(OF_CLASS, {"gold.attempt_steps": rows}, scene)["class_steps"]
+    x, y = figure["layout"]["xaxis"], figure["layout"]["yaxis"]
+    assert x["tickvals"] == ["002 · x", "002 · y", "011 · 1", "011 · 2"]
+    assert x["ticktext"] == ["x<br>002", "y", "1<br>011", "2"]
+    assert y["tickvals"][0] == "p2 Augusta Ada King, Countess of Lovelace"
+    assert y["ticktext"] == ["p2 Augusta Ada…", "p3"]
+
+
+def test_signs_are_explained_in_the_language_of_the_page() -> None:
+    said = "✓ done, h done with hints, ↺ first answer wrong, – skipped, · in progress."
+    assert made("class_steps")["note"] == said
+    rows = ready(EVERY["class_steps"], TABLES, SCENE)
+    figure = figure_of(EVERY["class_steps"], rows, Words("zh-CN"), internal=True)
+    assert figure is not None and figure["note"].endswith("· 进行中。") and ", " not in figure["note"]
+
+
+def test_bars_are_in_the_order_of_the_legend() -> None:
+    layout = made("lesson_stops")["layout"]
+    assert layout["yaxis"]["autorange"] == "reversed" and layout["legend"]["traceorder"] == "normal"
+
+
 def test_files_contain_participant_numbers_and_no_names() -> None:
     numbers = SCENE._replace(people={ADA: Person(2), BO: Person(3)})
     lines = csv_of(OF_CLASS, "class_steps", TABLES, numbers).splitlines()
     assert lines[0].startswith("learner,lesson,step") and [line[:2] for line in lines[1:]] == ["p2", "p2", "p3"]
     assert csv_of(OF_CLASS, "class_items", {}, numbers).splitlines() == [",".join(OF_CLASS["class_items"].columns)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_chart_has_its_rows_as_a_file(name: str) -> None:
+    columns, *rows = csv.reader(csv_of(EVERY, name, TABLES, SCENE).splitlines())
+    assert columns == list(EVERY[name].columns) and len(rows) == made(name)["table"]["count"]
+    if name == "class_stuck":
+        assert json.loads(rows[0][columns.index("by_reason")]) == [["refused", 2], ["long", 1]]
+
+
+def test_counts_have_no_ticks_between_integers() -> None:
+    assert made("lesson_stops")["layout"]["xaxis"]["tickformat"] == "d"
+    assert made("class_stuck")["layout"]["xaxis"]["dtick"] == 1
+    assert made("class_progress")["layout"]["yaxis"]["dtick"] == 1
+    assert "dtick" not in made("lesson_hints")["layout"]["xaxis"]
 
 
 class Given:

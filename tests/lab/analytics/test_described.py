@@ -15,6 +15,8 @@ from tests.support.lab_server import LabServer, Visitor
 
 TERMS = {"API", "broker", "follower", "generation", "leader", "leader、isr 或 outisr（不在 ISR 中）"}
 """Descriptions that are a term of Kafka alone."""
+NAMES = {"API", "COMMIT", "Empty", "Fetch", "ISR", "JSON", "KLL", "Kafka", "Produce", "ZooKeeper"}
+"""Of Kafka and others, with which the description of a column may begin."""
 
 
 def ids() -> dict[str, str]:
@@ -33,6 +35,19 @@ def test_every_table_and_column_is_described_in_each_language() -> None:
         untold = {id for id, text in texts.items() if not CHINESE.search(text) and text not in TERMS}
         assert {id for id in untold if "COMMIT" not in texts[id]} == set()
         assert not any(PLACE.search(text) or "偏移量" in text for text in texts.values())
+
+
+def test_tables_are_described_by_sentences_and_columns_by_phrases() -> None:
+    for language, stop in ((DECLARED_IN, "."), ("zh-CN", "。")):
+        for table in described(language=language):
+            phrases = {column["name"]: column["doc"] for column in table["columns"]}
+            assert table["doc"].endswith(stop), table["name"]
+            assert not {name for name, phrase in phrases.items() if phrase[-1] in ".。;；,，"}, table["name"]
+    for table in described():
+        assert table["doc"][0].isupper(), table["name"]
+        # A phrase begins with a capital only if a name does.
+        words = {column["doc"].partition(" ")[0].rstrip(",") for column in table["columns"]}
+        assert not {word for word in words if word[0].isupper()} - NAMES, table["name"]
 
 
 def test_same_description_has_the_same_translation() -> None:

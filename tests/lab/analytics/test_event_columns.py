@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import islice, permutations
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from broker_core.records.record_batch import SimpleRecord, build_batch, iterate,
 from broker_core.records.record_batch import parse_header as header_of
 from lab.analytics.build import event_columns
 from lab.analytics.build.event_columns import columns_of, columns_of_rows
-from lab.analytics.build.segments import Span, read
+from lab.analytics.build.segments import Chunk, Span, candidates, read, rows_of
 from lab.analytics.build.values import PRESENT, row_of, written
 from lab.journals.records import checked_values, encode_records
 
@@ -32,6 +33,7 @@ GOOD = (
     text(6, "zk", 3, ["LeaderElected", "orders-0", 1, 2**31 - 1, [1, 2], "x", False]),
     text(7, "b1", 0, [*ADVANCED[:3], 10**12]),
     text(8, "b1", 0, ["HighWatermarkAdvanced", "]\\n[ 1234567890123456789", 0, 4]),
+    b'[9,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4e3]]',
 )
 CHANGED = (
     text(5, "c1", 0, ["NodeAdded", "c1", "client", -1, [["host", "192.0.2.1"], ["acks", "all"]]]),
@@ -45,6 +47,11 @@ INVALID = (
     text(5, "b1", 0, [*ADVANCED[:3], 2**63]),
     text(5, "b1", 0, ["LeaderElected", "orders-0", 2**31, 1, [1], "x", False]),
     text(5, "b1", 0, ["LeaderElected", "orders-0", 1, 1, [1, [-(2**31) - 1]], "x", False]),
+    b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4e400]]',
+    b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0, -1E30]]',
+    b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4.5]]',
+    b'[5,"b1",0,["LeaderElected","orders-0",3e9,1,[1],"x",false]]',
+    b'[5,"b1",0,["LeaderElected","orders-0",1,1,[1,2e9,3e9],"x",false]]',
     b"[5,",
     b'[5,"b1",0]',
     text(5, "b1", 0, ADVANCED, 1),
@@ -90,12 +97,28 @@ def test_records_read_at_once_are_those_read_one_by_one(values: list[bytes]) -> 
     insist_on_same(values)
 
 
+@given(st.lists(EVERY, min_size=1, max_size=12), st.sets(st.sampled_from(KNOWN)))
+@settings(max_examples=60, deadline=None)
+def test_events_of_some_kinds_are_found_before_they_are_parsed(values: list[bytes], kinds: set[str]) -> None:
+    foreign = [b'[5,"b1",0,[ "LeaderElected",1]]', b'[5,"b1",0,["\\u004ceaderElected",1]]']
+    chunk = Chunk(list(range(len(values) + 2)), [*values, *foreign], PRESENT[0])
+    every, some = (rows_of("b", "r", one) for one in (chunk, candidates(chunk, kinds | {"LeaderElected"})))
+    assert some.num_rows <= every.num_rows
+    for kind in kinds | {"LeaderElected"}:
+        assert some.filter(pc.field("kind") == kind) == every.filter(pc.field("kind") == kind)
+
+
+def test_few_events_are_parsed_for_a_rare_kind() -> None:
+    chunk = Chunk(list(range(100)), [GOOD[0]] * 99 + [GOOD[1]], PRESENT[0])
+    assert candidates(chunk, {"LeaderElected", "NodeAdded"}).seqs == [99]
+
+
 def test_valid_records_are_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     one_by_one: list[bytes] = []
     monkeypatch.setattr(event_columns, "row_of", lambda value, known: one_by_one.append(value) or row_of(value, known))
     columns_of([*GOOD, *CHANGED], PRESENT[0])
     # A number in a text is only seen to be one by reading it.
-    assert one_by_one == [GOOD[3], CHANGED[0], CHANGED[1], CHANGED[3]]
+    assert one_by_one == [GOOD[3], GOOD[4], CHANGED[0], CHANGED[1], CHANGED[3]]
 
 
 # Records of a batch

@@ -1,7 +1,7 @@
 """Recordings with what cannot be read, from other versions, and with what was read already under another name."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 
 from broker_core.events import CORE, KINDS
 from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, crc32c_of
-from lab.analytics.build import run
+from lab.analytics.build import held, run
 from lab.analytics.build.acts import Clock, FoundLog, rows_of
 from lab.analytics.build.events import EVENTS, field_types, of_kind
-from lab.analytics.build.found import Found
+from lab.analytics.build.found import Found, recordings_at
 from lab.analytics.build.lineage import by_identity, lineage
 from lab.analytics.build.segments import Span, appended, read
 from lab.analytics.build.values import NARROW, PRESENT, UNREADABLE, row_of, written
@@ -33,14 +33,6 @@ ADVANCED = ["HighWatermarkAdvanced", "orders-0@b1", 0, 4]
 KNOWN = ("HighWatermarkAdvanced", "LeaderElected", "NodeAdded", "RecordsConsumed")
 
 
-@pytest.fixture
-def lab(session: SparkSession, tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(session, tmp_path)
-    yield lab
-    lab.live.abandon()
-    lab.recording.close()
-
-
 def text(*values: object) -> bytes:
     return json.dumps(values, separators=(",", ":")).encode()
 
@@ -53,6 +45,11 @@ def text(*values: object) -> bytes:
         (text(5, "b1", 0, [*ADVANCED[:3], 2**63]), "range"),
         (text(5, "b1", 0, ["LeaderElected", "orders-0", 2**31, 1, [1], "x", False]), "range"),
         (text(5, "b1", 0, ["LeaderElected", "orders-0", 1, 1, [1, -(2**31) - 1], "x", False]), "range"),
+        (b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4e400]]', "range"),
+        (b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0, -1E30]]', "range"),
+        (b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4.5]]', "range"),
+        (b'[5,"b1",0,["LeaderElected","orders-0",3e9,1,[1],"x",false]]', "range"),
+        (b'[5,"b1",0,["LeaderElected","orders-0",1,1,[1,2e9,3e9],"x",false]]', "range"),
         (b"[5,", "json"),
         (b'{"at": 5}', "json"),
         (text("5", "b1", 0, ADVANCED), "json"),
@@ -72,6 +69,15 @@ def test_invalid_event_is_reported_with_its_reason(value: bytes, reason: str) ->
     known = written(1, "abc", fields)
     *_, kind, family, payload = row_of(value, known)
     assert (kind, family, json.loads(payload)["reason"]) == (UNREADABLE, "", reason)
+
+
+def test_integer_is_read_in_any_spelling() -> None:
+    for spelling in (b"4000", b"4e3", b"4E+3", b"4000.0"):
+        value = b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,%s]]' % spelling
+        assert row_of(value, PRESENT[0])[3] == "HighWatermarkAdvanced"
+    # A version that does not know a kind does not know which of its numbers are integers.
+    later = written(1, "later", {"Weighed": ("kilograms",)})
+    assert row_of(b'[5,"b1",0,["Weighed",4.5]]', later)[3] == "Weighed"
 
 
 def test_json_is_read_in_any_formatting() -> None:
@@ -153,6 +159,35 @@ def test_log_is_read_up_to_its_first_invalid_batch(
 
 
 @pytest.mark.parametrize(
+    "segments", [{0: HEAD, 3: PAIR, 5: LAST}, {0: HEAD + PAIR, 5: LAST}, {0: HEAD + PAIR + LAST}, {0: HEAD + PAIR}]
+)
+def test_past_of_a_fork_that_has_grown_is_not_taken_for_repeated(tmp_path: Path, segments: dict[int, bytes]) -> None:
+    for base, data in segments.items():
+        (tmp_path / f"{base:020}.log").write_bytes(data)
+    first = appended(tmp_path, (), (), 0, 4)
+    with (tmp_path / f"{max(segments):020}.log").open("ab") as log:
+        log.write(batch(first.last_seq + 1, event(6)))
+    then = appended(tmp_path, first.ranges, (), first.last_seq, 4)
+    assert (first.damage, then.damage) == ([], [])
+    spans = [*first.spans, *then.spans]
+    seqs = [row["seq"] for span in spans for each in read("b", "r", 4, span) for row in each.to_pylist()]
+    assert seqs == list(range(5, first.last_seq + 2))
+
+
+@pytest.mark.parametrize("order", [("whole", "cut", "empty"), ("empty", "cut", "whole")])
+def test_of_copies_of_a_recording_the_fullest_is_read(tmp_path: Path, order: Sequence[str]) -> None:
+    held = {"whole": HEAD + PAIR + LAST, "cut": HEAD + PAIR[:-5], "empty": b""}
+    for place, name in enumerate(order):
+        recording = tmp_path / f"copy-{place}" / "main" / "recording"
+        (recording / "events-0").mkdir(parents=True)
+        (recording / "events-0" / f"{0:020}.log").write_bytes(held[name])
+        said = {"run": "r1", "name": "main", "branch": "06h2e883m9p3o924qgrp2ojh88", "parent": "", "parent_seq": 0}
+        (recording / "identity.json").write_text(json.dumps({**said, "created_ms": 1}))
+    (found,) = recordings_at(str(tmp_path))
+    assert (found.entry.branch, found.folder.parent.parent.parent.name) == ("r1/main", f"copy-{order.index('whole')}")
+
+
+@pytest.mark.parametrize(
     "value",
     [
         None, b"", b"[1", b"5", b"{}", text(1, "p1", "", "Voted"), text(2**70, "p1", "", ["ClassEnded"]),
@@ -214,7 +249,6 @@ def test_events_that_cannot_be_read_are_quarantined_and_the_others_counted(
     made = Written(tmp_path)
     huge = text(5, "b1", 2**70, ADVANCED)
     deep = b'[5,"b1",0,["Unheard",' + b"[" * 2_000 + b"]" * 2_000 + b"]]"
-    # A number that no field can have is null in the tables.
     infinite = text(9, "b1", 0, ADVANCED).replace(b"0,4]", b"0,1e999]")
     made.holds([text(1, "b1", 0, ADVANCED), huge, b"no json", text(9, "b1", 0, ADVANCED), deep, infinite])
     first = made.log / f"{0:020}.log"
@@ -224,13 +258,40 @@ def test_events_that_cannot_be_read_are_quarantined_and_the_others_counted(
     build = made.built(session)
     entry = build.ledger()["other/main"]
     assert sorted((one.from_seq, one.reason) for one in entry.damage) == [
-        (0, "identity"), (2, "range"), (3, "json"), (5, "json"), (7, "records"),
+        (0, "identity"), (2, "range"), (3, "json"), (5, "json"), (6, "range"), (7, "records"),
     ]  # fmt: skip
-    (range_damage,) = (one for one in entry.damage if one.reason == "range")
+    range_damage = next(one for one in entry.damage if one.reason == "range")
     assert made.store.files.read(range_damage.copy) == huge
-    assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4, 6, 9]
-    assert entry.kinds() == {"HighWatermarkAdvanced": 4} and entry.last_seq == 9
+    assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4, 9]
+    assert entry.kinds() == {"HighWatermarkAdvanced": 3} and entry.last_seq == 9
     assert made.built(session).number == build.number  # nothing new
+
+
+def test_first_tables_of_a_waiting_page_need_only_their_events(session: SparkSession, tmp_path: Path) -> None:
+    made = Written(tmp_path)
+    elected = text(5, "b1", 0, ["LeaderElected", "orders-0", 1, 7, [1], "x", False])
+    made.holds([text(1, "b1", 0, ADVANCED), elected, b"no json", text(9, "b1", 0, ADVANCED)])
+    found = Found(made.log, BranchEntry("other/main", "other", str(made.log)))
+    memory = held.Held()
+
+    def build(*tables: str, is_first: bool) -> Build:
+        wanted = run.Wanted([found], tables, held=memory, is_first=is_first)
+        run.build(lambda: session, made.store, wanted)
+        newest = made.store.newest()
+        assert newest is not None
+        return newest
+
+    first = build("silver.leader_epochs", is_first=True)
+    assert [row["leader_epoch"] for row in made.rows(first, "silver.leader_epochs")] == [7]
+    assert first.ledger()["other/main"].kinds() == {"LeaderElected": 1}
+    # The next build stores all events, counts them and quarantines what it cannot read, and keeps what was made.
+    second = build("silver.leader_epochs", "silver.replica_offsets", is_first=False)
+    entry = second.ledger()["other/main"]
+    assert entry.kinds() == {"HighWatermarkAdvanced": 2, "LeaderElected": 1}
+    assert [(one.from_seq, one.reason) for one in entry.damage] == [(3, "json")]
+    assert sorted(row["seq"] for row in made.rows(second, EVENTS.name)) == [1, 2, 4]
+    assert second.files("silver.leader_epochs") == first.files("silver.leader_epochs")
+    assert [row["value"] for row in made.rows(second, "silver.replica_offsets")] == [4, 4]
 
 
 def test_numbers_that_a_column_does_not_hold_are_quarantined(session: SparkSession, tmp_path: Path) -> None:
@@ -250,7 +311,7 @@ def test_numbers_that_a_column_does_not_hold_are_quarantined(session: SparkSessi
     assert [row["leader_epoch"] for row in made.rows(build, "silver.leader_epochs")] == [7, 2**31 - 1]
     damage = build.ledger()["other/main"].damage
     assert [(one.from_seq, one.reason) for one in damage] == [(2, "range"), (4, "range"), (5, "range")]
-    assert "more than 32 bits" in damage[0].detail
+    assert "is not a 32-bit integer" in damage[0].detail
 
 
 def test_offsets_and_times_may_need_64_bits() -> None:

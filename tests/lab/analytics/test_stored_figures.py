@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lab.analytics.figures.bands import bands
-from lab.analytics.figures.parts import Words
+from lab.analytics.figures.parts import Words, share_axis
 from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of, internal_partitions
 from lab.analytics.serve import gold_reader
 from lab.analytics.store.csv_text import as_csv
@@ -214,6 +214,13 @@ def test_shades_of_one_colour_are_also_in_the_legend() -> None:
     rows = [{**rows_of("rpcs")[0], "api": api} for api in ("Fetch", "ListOffsets")]
     shades = {(trace["marker"]["color"], trace["opacity"]) for trace in made("rpcs", rows)["data"]}
     assert len(shades) == 2 and all("opacity" not in trace["marker"] for trace in made("rpcs", rows)["data"])
+
+
+def test_charts_over_time_share_one_axis() -> None:
+    figures = {name: made(name, rows_of(name)) for name in STORED}
+    share_axis(figures.values(), 9_500_000, WORDS)
+    ends = {name: figure["layout"]["xaxis"].get("range") for name, figure in figures.items()}
+    assert {name for name, end in ends.items() if end != [0, 9.5]} == {"latency", "failovers", "isr_churn"}
 
 
 def test_csv_has_no_formulas() -> None:

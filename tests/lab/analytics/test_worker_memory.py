@@ -1,13 +1,17 @@
 """Memory that the worker and its JVM return between two tasks."""
 
+import io
 import queue
 import time
 from pathlib import Path
+from typing import cast
 
+import msgspec
 import pytest
 
 from lab.analytics import worker
-from lab.analytics.orders import BuildTask, Order
+from lab.analytics.build import run
+from lab.analytics.orders import BuildTask, Order, Report
 from lab.analytics.session import Spark
 
 ORDER = Order("j1", BuildTask("tables", ()))
@@ -41,6 +45,35 @@ def test_waiting_order_does_not_wait_for_memory() -> None:
     freed = Freed(orders)
     assert worker._next(orders, freed) is ORDER
     assert not freed.times
+
+
+class FreedSpark:
+    """Counts the reports that were sent before its memory is returned."""
+
+    is_alive = True
+    session = None
+
+    def __init__(self, out: io.BytesIO) -> None:
+        self._out = out
+        self.reports_before: list[int] = []
+
+    def free(self) -> None:
+        self.reports_before.append(len(self._out.getvalue().splitlines()))
+
+
+@pytest.mark.parametrize("published", [[], [7]])
+def test_memory_is_returned_before_a_build_with_new_tables_is_done(
+    monkeypatch: pytest.MonkeyPatch, published: list[int]
+) -> None:
+    out = io.BytesIO()
+    one = worker.Worker(Path("spark.log"), out)
+    freed = FreedSpark(out)
+    one._spark = cast(Spark, freed)
+    monkeypatch.setattr(run, "build", lambda session, store, wanted: run.Outcome(None, published))
+    one.do(ORDER)
+    reports = [msgspec.json.decode(line, type=Report) for line in out.getvalue().splitlines()]
+    assert [report.done for report in reports] == [False] * (len(reports) - 1) + [True]
+    assert freed.reports_before == ([len(reports) - 1] if published else [])
 
 
 def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:

@@ -63,6 +63,27 @@ def test_sets_without_common_seeds_and_single_runs_are_not_paired() -> None:
     assert charts(LEFT, []) == {}
 
 
+def test_large_difference_leaves_the_others_legible() -> None:
+    left, right = (
+        [summary("l", 1, commit_p50_us=1_000, elections=4)], [summary("r", 1, commit_p50_us=90_000, elections=5)]
+    )  # fmt: skip
+    overview = charts(left, right)["overview"]
+    (dots,) = overview["figure"]["data"]
+    assert (dots["x"], dots["text"]) == ([300, 25], ["+8,900.0 %", ""])
+    assert overview["figure"]["layout"]["xaxis"]["range"][1] < 330
+    assert overview["said"].endswith("An arrow is a difference beyond the axis.")
+    assert "arrow" not in charts(LEFT, RIGHT)["overview"]["said"]
+
+
+def test_latencies_of_single_runs_are_those_of_their_measures() -> None:
+    left, right = (summary(run, 1, commit_p50_us=454_000, commit_p99_us=900_000) for run in ("l", "r"))
+    points = latencies("l", 9, (0.495, 450_000), (0.505, 479_000), (1.0, 901_000))
+    assert (
+        "within 454 ms in A and 454 ms in B, 99 % within 900"
+        in charts([left], [right], points, points)["latency"]["said"]
+    )
+
+
 def test_distributions_of_runs_are_merged_by_their_batches() -> None:
     left = [*latencies("l0", 30, (0.5, 1_000), (1.0, 2_000)), *latencies("l1", 10, (1.0, 4_000))]
     right = latencies("r0", 5, (0.5, 3_000), (1.0, 9_000))

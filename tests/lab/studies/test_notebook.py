@@ -68,6 +68,18 @@ def test_runs_are_found_by_era_and_by_setting(place: Path):
     assert hw.columns("gold.run_summary") == {"commit_p99_us": "p99 (µs)"}
 
 
+def test_branches_are_found_by_name_and_not_mixed_in_a_chart(tmp_path: Path):
+    rows = [summary("a1", "3.9", 1, 900) | {"branch": name} for name in ("a1/main", "a1/main-2")]
+    publish_summaries(Store.at(str(tmp_path / "tables")), rows)
+    hw = highwater.open(tmp_path)
+    for name in ("main-2", "a1/main-2"):
+        assert hw.table("gold.run_summary", run="a1", branch=name)["branch"].to_pylist() == ["a1/main-2"]
+    with pytest.raises(highwater.LabError, match=r"no branch other\. They know: a1/main, a1/main-2"):
+        hw.table("gold.run_summary", run="a1", branch="other")
+    with pytest.raises(highwater.LabError, match=r"Run a1 has 2 branches\. Name one of them: a1/main, a1/main-2"):
+        hw.figure("failovers", run="a1")
+
+
 def test_pairs_of_the_same_seed_are_compared(place: Path):
     hw = highwater.open(place)
     found = {one.measure: one for one in hw.compare(hw.runs(era="0.10"), hw.runs(era="3.9"), pair_by="seed")}

@@ -1,9 +1,13 @@
 """Studies: a file with a mistake, cells that run once, the same results with and without Spark."""
 
+import logging
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -12,6 +16,8 @@ from pyspark.sql import SparkSession
 from pytest_django.fixtures import Settings as PytestSettings
 
 from broker_core.texts import render
+from lab.analytics.cli.making import spark
+from lab.analytics.session import Spark
 from lab.analytics.store.builds import Store
 from lab.analytics.store.reading import rows
 from lab.studies.cell import run_cell
@@ -21,6 +27,8 @@ from lab.studies.results import Finished
 from lab.studies.runner import AllStopped, Progress, SparkWorkers, ThisProcess, run_study
 from lab.studies.summary import spread_of, summarize
 from tests.support.analytics.studies import SMALL
+from tests.support.lab_server import PATIENCE_S
+from tests.support.paths import ROOT
 
 
 class Counting(ThisProcess):
@@ -57,6 +65,9 @@ def mistake(source: str) -> tuple[int, str]:
         (26, "[0, 50]", "[0, 0]", "twice"),
         (27, '"linger.ms" = [0, 50]', '"linger.ms" = [0, 50]\nacks = ["all"]', "acks appears neither"),
         (17, 'zh = "小"', "", "en and zh"),
+        (2, "seeds = 2", "seeds = 1_000_000_000_000", "would need 2000000000000 clusters"),
+        (28, "[0, 50]", '[0, 50]\n[settings]\n"zookeeper.sesion.timeout.ms" = 6', "nearest are: zookeeper.session."),
+        (28, "[0, 50]", '[0, 50]\n[settings]\n"min.insync.replicas" = "{linger.ms}"', "Value must be at least 1"),
     ],
 )
 def test_mistake_is_reported_with_its_line(line: int, was: str, becomes: str, said: str):
@@ -113,6 +124,14 @@ def test_stopped_study_resumes(tmp_path: Path):
     again = Counting()
     assert run_study(study, "e", Finished(tmp_path), again, quiet) == results
     assert again.cells == []
+    # Cells whose file is damaged are run again, not more.
+    damaged = min(tmp_path.glob("*.json"))
+    lost = len(msgspec.json.decode(damaged.read_bytes()))
+    damaged.write_bytes(damaged.read_bytes()[:-7])
+    repeated = run_study(study, "e", Finished(tmp_path), again, quiet)
+    assert [one.digest for one in repeated] == [one.digest for one in results]
+    assert len(again.cells) == lost
+    again.cells.clear()
     # Another version of the core may give other results.
     run_study(study, "other", Finished(tmp_path), again, quiet)
     assert len(again.cells) == 4
@@ -207,3 +226,57 @@ def test_command_publishes_tables_and_reports_mistakes(
     file.write_text(SMALL.replace("seeds = 2", "seeds = two"))
     with pytest.raises(CommandError, match=r"small\.toml, line 2: "):
         call_command("study", file, "--no-spark")
+
+
+def test_command_says_why_some_clusters_were_stopped(
+    tmp_path: Path, settings: PytestSettings, capsys: pytest.CaptureFixture[str]
+):
+    settings.DATA, settings.TABLES = tmp_path / "data", tmp_path / "tables"
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL.replace("[0, 50]", '[0, "soon"]'))
+    call_command("study", file, "--no-spark")
+    said = capsys.readouterr().out
+    assert "2 of 4 clusters were stopped and are left out." in said
+    assert "The first of them: small.toml, line 6: " in said and "(with linger.ms soon, era 3.9, seed 1)" in said
+
+
+def test_call_of_spark_that_fails_because_of_an_interrupt_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """py4j logs it, and closes its connection, which may fail."""
+    monkeypatch.setattr(Spark, "start", lambda log, *flags, **options: SimpleNamespace(session=None, stop=lambda: None))
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), spark() as started:
+        started()
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            logging.exception("KeyboardInterrupt while sending command.")
+            print("Exception occurred during processing of request", file=sys.stderr)
+            raise RuntimeError("the connection is closed") from None
+    assert (capsys.readouterr().err, caplog.messages) == ("", [])
+    assert signal.getsignal(signal.SIGINT) is handler
+    logging.error("is logged again")
+    assert caplog.messages == ["is logged again"]
+    with pytest.raises(RuntimeError, match="another"), spark() as started:
+        started()
+        raise RuntimeError("another")
+
+
+def test_interrupted_command_says_so_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    # A group of its own, all of which Ctrl-C in a terminal interrupts.
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "study", str(file), "--seeds", "5000"],
+        cwd=ROOT, env={**os.environ, "HIGHWATER_DATA": str(tmp_path / "data"), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        said = next(line for line in running.stdout if " of 10000 clusters" in line)
+        os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=PATIENCE_S)
+    assert errors == "CommandError: Cancelled. What is finished is kept; the same command runs the rest.\n"
+    assert running.returncode == 130
+    done = int(said.partition(" of ")[0])
+    assert 0 < done <= len(Finished(tmp_path / "data" / "studies" / "small" / "cells").read()) < 10_000

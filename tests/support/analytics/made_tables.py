@@ -5,7 +5,8 @@
 Whatever is not given is empty; columns that a row leaves out are null.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, cast
 
 import msgspec
@@ -47,7 +48,7 @@ def given(
     branches = frame(
         spark, BRANCH_COLUMNS, [{BRANCH: 0, **usual, "era": "3.9", "seed": 1, "brokers": 3, **(branch or {})}]
     )
-    return Tables(table, frames, lambda kind: of_kind(spark, kind, events), branches)
+    return Tables(table, frames, lambda *kinds: together(lambda kind: of_kind(spark, kind, events), kinds), branches)
 
 
 def made(spark: SparkSession, table: Table, **what: Any) -> list[Row]:
@@ -68,6 +69,14 @@ def frame(spark: SparkSession, schema: str, rows: Rows) -> DataFrame:
     return text.select(
         *(F.parse_json(name).alias(name) if name in variants else F.col(name) for name in columns.fieldNames())
     )
+
+
+def together(of: Callable[[str], DataFrame], kinds: Sequence[str]) -> DataFrame:
+    """The events of one kind, or of several with their kind, out of those of each."""
+    if len(kinds) == 1:
+        return of(kinds[0])
+    frames = [of(kind).withColumn("kind", F.lit(kind)) for kind in kinds]
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
 def of_kind(spark: SparkSession, kind: str, events: Sequence[Envelope]) -> DataFrame:

@@ -16,16 +16,21 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from broker_core.events import Envelope
+from broker_core.run import Run
+from broker_core.shell.grammar.parser import is_background
+from broker_core.shell.grammar.transcript import ready_line
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
+from broker_core.zk.memory_store import MemoryStore
+from devtools.sim.draw import draw
 from lab.analytics.build.events import field_types
 from lab.analytics.tables import BRANCH, BRANCH_COLUMNS, Tables
 from lab.analytics.tables.registry import TABLES
 from lab.management.commands import dump_log
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import begin_recording
-from lab.runtime.headless.rehearsal import rehearsal_run
-from tests.support.analytics.made_tables import frame
+from lab.runtime.headless.rehearsal import pageless_run, rehearsal_run
+from tests.support.analytics.made_tables import frame, together
 
 #: (console line, milliseconds of simulated time that follow)
 Script = Sequence[tuple[str, int]]
@@ -42,6 +47,25 @@ class RecordedRun:
         for line, then_ms in script:
             run.submit(line)
             run.advance(run.now_us + 100_000 + then_ms * 1_000)
+        self._keep(run, seed)
+
+    @staticmethod
+    def drawn(seed: int, era: str, most: int) -> "RecordedRun":
+        """A random schedule of `devtools.sim`, until there are `most` events, and a second more."""
+        schedule = draw(seed, era)
+        run = pageless_run(schedule.config, MemoryStore())
+        for line in (ready_line(schedule.brokers), *schedule.lines):
+            number = run.submit(line)
+            if not is_background(line):
+                run.finish(number)
+            if run.seq > most:
+                break
+        run.advance(run.now_us + 1_000_000)
+        made = RecordedRun.__new__(RecordedRun)
+        made._keep(run, seed)
+        return made
+
+    def _keep(self, run: Run, seed: int) -> None:
         self.seed, self.era = seed, run.view["run"]["era"]
         self._config = run.config
         self._made = run.take()
@@ -124,7 +148,7 @@ class MadeTables:
         """What the function of a table gets."""
         table = TABLES[name]
         frames: Mapping[str, DataFrame] = {need: self._frame(need) for need in table.needs}
-        return Tables(table, frames, self._kind, self._branches)
+        return Tables(table, frames, lambda *kinds: together(self._kind, kinds), self._branches)
 
     def _frame(self, name: str) -> DataFrame:
         return self._spark.createDataFrame(self._arrow(name), f"{BRANCH} int, {TABLES[name].schema}")

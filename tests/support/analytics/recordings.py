@@ -110,6 +110,39 @@ def transactional() -> RecordedRun:
     )  # fmt: skip
 
 
+def timed_out() -> RecordedRun:
+    """A transaction times out, and its producer is fenced; another producer takes over the id of one that is open."""
+    return RecordedRun(
+        (
+            (_CREATE.format(2), 300),
+            ("producer open t --transactional-id pay --transaction-timeout 2000", 800),
+            ("producer open u --transactional-id ship", 800),
+            ("producer begin t", 0),
+            ("producer send t orders-0 a:1", 300),
+            ("producer begin u", 0),
+            ("producer send u orders-0 b:2", 300),
+            ("link cut t 1", 0),
+            ("link cut t 2", 0),
+            ("link cut t 3", 5_000),
+            ("producer commit u", 800),
+            ("link restore t 1", 0),
+            ("link restore t 2", 0),
+            ("link restore t 3", 300),
+            ("producer send t orders-0 c:3", 500),
+            ("producer begin u", 0),
+            ("producer send u orders-1 d:4", 300),
+            ("producer open v --transactional-id ship", 1_500),
+            ("producer begin v", 0),
+            ("producer send v orders-1 e:5", 500),
+        ),
+        seed=24,
+        broker_config={
+            **_SMALL, "transaction.state.log.num.partitions": "1", "transaction.state.log.replication.factor": "3",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        },
+    )  # fmt: skip
+
+
 def truncated() -> RecordedRun:
     """Records that were acknowledged with acks=1 are lost in an unclean election."""
     return RecordedRun(
@@ -260,10 +293,25 @@ def compacted() -> RecordedRun:
     )  # fmt: skip
 
 
+def drawn_0_10() -> RecordedRun:
+    """A random schedule in Kafka 0.10: logs are compacted and truncated while members of groups come and go."""
+    return RecordedRun.drawn(3072, "0.10", 3_000)
+
+
+def drawn_1_1() -> RecordedRun:
+    """A random schedule in Kafka 1.1, with several topics and many faults."""
+    return RecordedRun.drawn(1002, "1.1", 2_500)
+
+
+def drawn_2_4() -> RecordedRun:
+    """A random schedule in Kafka 2.4, with transactions and groups while brokers die."""
+    return RecordedRun.drawn(3034, "2.4", 4_000)
+
+
 RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
-        steady, leader_killed, created_again, rebalanced, transactional, truncated, reassigned, disturbed, cleaned,
-        old_era, taken_over, came_back, compacted,
+        steady, leader_killed, created_again, rebalanced, transactional, timed_out, truncated, reassigned, disturbed,
+        cleaned, old_era, taken_over, came_back, compacted, drawn_0_10, drawn_1_1, drawn_2_4,
     )
 }  # fmt: skip

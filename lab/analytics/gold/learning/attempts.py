@@ -91,7 +91,7 @@ ATTEMPTS = Table(
     ),
     checks=(one_of("state", "finished", "open", "left"), not_null("learner", "lesson"), between("brier", 0, 2)),
     make=attempts,
-    doc="an attempt of a learner at a lesson",
+    doc="An attempt of a learner at a lesson.",
 )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ STEPS = Table(
     ),
     checks=(between("p", 0, 1), between("brier", 0, 2)),
     make=attempt_steps,
-    doc="a step in an attempt, with its first answer",
+    doc="A step in an attempt, with its first answer.",
 )  # fmt: skip
 
 
@@ -193,5 +193,5 @@ WRONG_STATES = Table(
         c("times", BIGINT, "number of occurrences"),
     ),
     make=wrong_states,
-    doc="a wrong state that the cluster of an attempt reached",
+    doc="A wrong state that the cluster of an attempt reached.",
 )  # fmt: skip

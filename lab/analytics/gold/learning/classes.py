@@ -99,7 +99,7 @@ ITEMS = Table(
     columns=(CLASS, LESSON, STEP, *STATISTICS),
     checks=(between("difficulty", 0, 1), between("discrimination", -1.000001, 1.000001)),
     make=item_statistics,
-    doc="a step in a class: difficulty and discrimination of its question",
+    doc="A step in a class: difficulty and discrimination of its question.",
 )
 
 
@@ -167,7 +167,7 @@ MISCONCEPTIONS = Table(
     ),
     checks=(between("share", 0, 1), between("p_mean", 0, 1)),
     make=misconceptions,
-    doc="a misconception of a class",
+    doc="A misconception of a class.",
 )
 
 
@@ -189,7 +189,7 @@ PAIRS = Table(
         c("learners", BIGINT, "number of learners with both"),
     ),
     make=mistake_pairs,
-    doc="two misconceptions of a class with common learners",
+    doc="Two misconceptions of a class with common learners.",
 )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ GROUPS = Table(
         c("last_ms", BIGINT, "wall time of their last mistake"),
     ),
     make=mistake_groups,
-    doc="learners of a class with the same mistakes",
+    doc="Learners of a class with the same mistakes.",
 )  # fmt: skip
 
 
@@ -241,7 +241,7 @@ TIMES = Table(
         c("learners", BIGINT, "number of learners with this time"),
     ),
     make=step_times,
-    doc="distribution of the time of a class at a step",
+    doc="Distribution of the time of a class at a step.",
 )  # fmt: skip
 
 
@@ -279,7 +279,7 @@ STUCK = Table(
         c("first_us", BIGINT, "class time of the first"),
     ),
     make=stuck_points,
-    doc="a step at which learners of a class were stuck",
+    doc="A step at which learners of a class were stuck.",
 )  # fmt: skip
 
 
@@ -318,7 +318,7 @@ CALIBRATION = Table(
     small=True,
     columns=(CLASS, *STOPS, c("last_ms", BIGINT, "wall time of the last one")),
     make=calibration,
-    doc="predictions of a class at one level of confidence",
+    doc="Predictions of a class at one level of confidence.",
 )
 
 
@@ -356,5 +356,5 @@ POLLS = Table(
         c("first_us", BIGINT, "class time of the first vote"),
     ),
     make=poll_rounds,
-    doc="a round of a poll",
+    doc="A round of a poll.",
 )  # fmt: skip

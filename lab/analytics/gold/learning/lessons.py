@@ -41,7 +41,7 @@ STEPS = Table(
     ),
     checks=(_ENOUGH,),
     make=lesson_steps,
-    doc="a step of a lesson over all learners: where learners stop, and the effect of hints",
+    doc="A step of a lesson over all learners: where learners stop, and the effect of hints.",
 )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ WRONG_STATES = Table(
     ),
     checks=(_ENOUGH,),
     make=lesson_wrong_states,
-    doc="a wrong state of a step over all learners",
+    doc="A wrong state of a step over all learners.",
 )  # fmt: skip
 
 
@@ -87,5 +87,5 @@ CALIBRATION = Table(
     columns=(LESSON, *STOPS),
     checks=(_ENOUGH,),
     make=lesson_calibration,
-    doc="predictions in a lesson at one level of confidence, over all learners",
+    doc="Predictions in a lesson at one level of confidence, over all learners.",
 )

@@ -4,6 +4,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from lab.analytics.gold.runs.parts import with_end
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, array, c, ordered, struct
 
 REBALANCE_COLUMNS = (
@@ -129,12 +130,11 @@ def _by_member(t: Tables, waits: DataFrame) -> DataFrame:
         (F.col("phase_us") >= F.col("opened_us")) & (F.coalesce("closed_us", "phase_us") >= F.col("phase_us"))
     )
     ends = F.coalesce("stable_us", "next_us", "end_us")
-    last_us = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
     from_us = F.greatest("phase_us", "prepared_us")
     # Another consumer of the same name may have come since: `left_us` is its first state then.
     to_us = F.least("left_us", "closed_us", "end_us", "ends_us")
     during = (
-        waits.join(F.broadcast(last_us), BRANCH)
+        with_end(waits, t)
         .select(*_REBALANCE, "prepared_us", ends.alias("ends_us"), "end_us")
         .join(of_group, [BRANCH, "group"])
         .select(*_REBALANCE, F.struct(

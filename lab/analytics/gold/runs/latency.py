@@ -19,7 +19,7 @@ COMMIT_LATENCY_COLUMNS = (
 
 
 def commit_latency(t: Tables) -> DataFrame:
-    """The distribution of the commit latency by acks, in 200 points.
+    """The distribution of the commit latency by acks, in at most 200 points, each with another latency.
 
     A batch that its leader did not see committed has no latency.
     """
@@ -31,12 +31,15 @@ def commit_latency(t: Tables) -> DataFrame:
     ranked = times.select(
         "*",
         F.row_number().over(of_acks.orderBy("latency_us", "seq", "append")).alias("rank"),
+        (F.rank().over(of_acks.orderBy("latency_us")) - 1).alias("faster"),
+        F.count("*").over(of_acks.orderBy("latency_us")).alias("not_slower"),
         F.count("*").over(of_acks).alias("batches"),
     )
-    point = F.floor(F.col("rank") * POINTS / F.col("batches"))
-    before = F.floor((F.col("rank") - 1) * POINTS / F.col("batches"))
-    share = (F.col("rank") / F.col("batches")).alias("share")
-    return ranked.where(point > before).select(BRANCH, "acks", share, "latency_us", "batches", "seq", "at_us")
+    last_of_latency = ranked.where("rank = not_slower")
+    point = F.floor(F.col("not_slower") * POINTS / F.col("batches"))
+    before = F.floor(F.col("faster") * POINTS / F.col("batches"))
+    share = (F.col("not_slower") / F.col("batches")).alias("share")
+    return last_of_latency.where(point > before).select(BRANCH, "acks", share, "latency_us", "batches", "seq", "at_us")
 
 
 COMMIT_LATENCY = Table(
@@ -104,7 +107,7 @@ def produce_stages(t: Tables) -> DataFrame:
         BRANCH, "acks", F.col("started_seq").alias("seq"), F.col("started_us").alias("at_us"),
         F.inline(stages),
     )  # fmt: skip
-    each = with_width(sent.where("took_us >= 0"), t.branches, FEW_BUCKETS)
+    each = with_width(sent.where("took_us >= 0"), t, FEW_BUCKETS)
     median, slow = (reached("took_us", share) for share in (0.5, 0.99))
     return (
         each.groupBy(BRANCH, "stage", "stage_no", "acks", bucket().alias("bucket"), "bucket_us")

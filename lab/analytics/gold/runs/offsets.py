@@ -22,7 +22,7 @@ OFFSET_STEP_COLUMNS = (
 def offset_steps(t: Tables) -> DataFrame:
     """The last value in each interval, and every value to which an offset was decreased."""
     changes = with_width(
-        t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null"), t.branches, BUCKETS
+        t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null"), t, BUCKETS
     )
     step = F.struct("seq", "at_us", "value", "lowered")
     spans = changes.groupBy(BRANCH, "topic", "partition", "broker", "measure", bucket().alias("bucket")).agg(
@@ -63,7 +63,7 @@ def hw_lag(t: Tables) -> DataFrame:
         *_PARTITION, F.lit(None).cast("int").alias("broker"), "from_seq", "from_us", "to_us",
         (F.col("log_end") - F.coalesce("high_watermark", F.lit(0))).alias("lag"),
     )  # fmt: skip
-    lags = with_width(own.union(_followers(leaders, t.replica_offsets)), t.branches)
+    lags = with_width(own.union(_followers(leaders, t.replica_offsets)), t)
     weighted = weighted_by_time(lags.withColumn("lag", F.greatest("lag", F.lit(0))), "topic", "partition", "broker")
     return weighted.drop("last")
 
@@ -115,7 +115,7 @@ CONSUMER_LAG_COLUMNS = (
 
 def consumer_lag(t: Tables) -> DataFrame:
     """Lag of consumer groups by interval."""
-    lags = with_width(t.lag, t.branches)
+    lags = with_width(t.lag, t)
     weighted = weighted_by_time(lags, "group", "topic", "partition", kept=("committed", "log_end"))
     return weighted.select("*", "last.committed", "last.log_end").drop("last")
 

@@ -4,22 +4,28 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lab.analytics.tables import BRANCH
+from lab.analytics.tables import BRANCH, Tables
 
 BUCKETS = 400
 """Maximum number of intervals of a chart over a run."""
 FEW_BUCKETS = 100
 
 
-def with_width(frame: DataFrame, branches: DataFrame, buckets: int = FEW_BUCKETS) -> DataFrame:
+def with_end(frame: DataFrame, t: Tables) -> DataFrame:
+    """Rows with `end_us`, the last instant of their run."""
+    if t.only is not None:
+        # A broadcast costs a job.
+        return frame.withColumn("end_us", F.lit(t.only["last_at_us"] or 0).cast("bigint"))
+    ends = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
+    return frame.join(F.broadcast(ends), BRANCH)
+
+
+def with_width(frame: DataFrame, t: Tables, buckets: int = FEW_BUCKETS) -> DataFrame:
     """Rows with `bucket_us`, the width that divides their run into at most `buckets` intervals, and `end_us`, its
     end.
     """
-    end = F.coalesce("last_at_us", F.lit(0))
-    widths = branches.select(
-        BRANCH, (F.floor(end / buckets) + 1).cast("bigint").alias("bucket_us"), end.alias("end_us")
-    )
-    return frame.join(F.broadcast(widths), BRANCH)
+    width = (F.floor(F.col("end_us") / buckets) + 1).cast("bigint")
+    return with_end(frame, t).withColumn("bucket_us", width)
 
 
 def bucket(at_us: str = "at_us") -> Value:

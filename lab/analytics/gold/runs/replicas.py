@@ -6,7 +6,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from lab.analytics.gold.runs.parts import share_of
+from lab.analytics.gold.runs.parts import share_of, with_end
 from lab.analytics.silver.parts import last, spans
 from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, between, c, one_of, ordered
 
@@ -64,11 +64,11 @@ def role_spans(t: Tables) -> DataFrame:
     numbered = spans.withColumn("begins", F.coalesce(begins, F.lit(True)).cast("int")).withColumn(
         "number", F.sum("begins").over(each)
     )
-    end_us = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
+    merged = numbered.groupBy(*_PARTITION, "broker", "role", "number").agg(
+        F.min("seq").alias("seq"), F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us")
+    )
     return (
-        numbered.groupBy(*_PARTITION, "broker", "role", "number")
-        .agg(F.min("seq").alias("seq"), F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"))
-        .join(F.broadcast(end_us), BRANCH)
+        with_end(merged, t)
         .withColumn("to_us", F.when(F.col("to_us") == _END, F.col("end_us")).otherwise(F.col("to_us")))
         .withColumn("at_us", F.col("from_us"))
         .where("to_us > from_us")
@@ -85,15 +85,15 @@ ROLE_SPANS = Table(
 ISR_CHURN_COLUMNS = (
     c("topic", STRING, "the topic"),
     c("partition", INT, "the partition's number"),
-    c("shrinks", BIGINT, "number of removals from the ISR"),
-    c("expands", BIGINT, "number of additions to the ISR"),
+    c("shrinks", BIGINT, "number of times that its leader removed replicas from the ISR"),
+    c("expands", BIGINT, "number of times that its leader added replicas to the ISR"),
     c("refused", BIGINT, "number of refused ISR changes"),
     c("flaps", BIGINT, "number of removed replicas that returned within replica.lag.time.max.ms"),
     c("under_min_us", BIGINT, "time in which the ISR was smaller than min.insync.replicas"),
     c("leaderless_us", BIGINT, "time in which the partition had no leader"),
     c("full_share", DOUBLE, "share of its time in which all its replicas were in the ISR"),
     c("smallest", INT, "the size of the smallest ISR"),
-    c("seq", BIGINT, "the first change of the ISR; null: there was none"),
+    c("seq", BIGINT, "the first of these shrinks and expansions; null: there was none"),
     c("at_us", BIGINT, "its time"),
 )
 
@@ -143,8 +143,7 @@ def _isr_states(t: Tables) -> DataFrame:
         *_PARTITION, "seq", "at_us",
         *(last(name).over(in_order).alias(name) for name in ("state", "led_by", "of_topic", "of_brokers")),
     )  # fmt: skip
-    ends = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
-    timed = spans(known, *_PARTITION).join(F.broadcast(ends), BRANCH)
+    timed = with_end(spans(known, *_PARTITION), t)
 
     def of(entity: Value) -> Value:
         return F.try_element_at(F.filter("of_brokers", lambda one: one["entity"] == entity), F.lit(-1))["value"]

@@ -27,7 +27,7 @@ def _named(rpcs: DataFrame) -> DataFrame:
 
 def rpc_mix(t: Tables) -> DataFrame:
     """Number of messages sent in each interval, by API."""
-    sent = with_width(_named(t.rpcs).withColumn("at_us", F.col("sent_us")), t.branches)
+    sent = with_width(_named(t.rpcs).withColumn("at_us", F.col("sent_us")), t)
     return (
         sent.groupBy(BRANCH, "api", bucket().alias("bucket"), "bucket_us")
         .agg(F.count("*").alias("messages"), F.min("sent_seq").alias("seq"))
@@ -62,7 +62,7 @@ def rpc_timings(t: Tables) -> DataFrame:
         (F.col("arrived_us") - F.col("sent_us")).alias("network_us"),
         (F.col("completed_us") - F.col("parked_us")).alias("parked_us"),
     )  # fmt: skip
-    each = with_width(arrived, t.branches)
+    each = with_width(arrived, t)
     quantiles = {
         f"{name}_{label}_us": reached(f"{name}_us", share)
         for name in ("network", "parked")

@@ -21,7 +21,7 @@ RUN_SUMMARY_COLUMNS = (
     c("unclean_elections", BIGINT, "elections of a leader that was not in the ISR"),
     c("truncated_records", BIGINT, "records that replicas removed from the end of their logs"),
     c("lost_records", BIGINT, "acknowledged records that a later leader lacked"),
-    c("isr_shrinks", BIGINT, "number of removals from an ISR"),
+    c("isr_shrinks", BIGINT, "number of times that leaders removed replicas from an ISR"),
     c("alarms", BIGINT, "violated guarantees"),
     c("faults", BIGINT, "faults, without brokers that were starting and sessions that closed"),
     c("rebalances", BIGINT, "rebalances of groups"),

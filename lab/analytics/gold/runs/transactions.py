@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from lab.analytics.gold.runs.parts import with_end
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, ordered
 
 TRANSACTION_SPAN_COLUMNS = (
@@ -25,8 +26,7 @@ _KEY = (*_ID, "seq")
 
 def transaction_spans(t: Tables) -> DataFrame:
     """Each transaction with its decision and its end."""
-    ends = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
-    found = _transactions(t).join(F.broadcast(ends), BRANCH)
+    found = with_end(_transactions(t), t)
     over_us = F.coalesce("completed_us", "end_us")
     whole = found.withColumn("open_us", over_us - F.col("begun_us")).withColumn("over_us", over_us)
     return (

@@ -34,7 +34,7 @@ def throughput(t: Tables) -> DataFrame:
         F.col("arrived_seq").alias("seq"), F.col("arrived_us").alias("at_us"), F.lit(None).cast("int").alias("records"),
         F.lit(None).cast("bigint").alias("size_bytes"), F.lit(None).cast("bigint").alias("sent_seq"),
     )  # fmt: skip
-    each = with_width(appended.union(fetched), t.branches)
+    each = with_width(appended.union(fetched), t)
     is_batch = F.col("topic").isNotNull()
     return (
         each.groupBy(BRANCH, "topic", "partition", bucket().alias("bucket"), "bucket_us")
@@ -78,7 +78,7 @@ def batch_fill(t: Tables) -> DataFrame:
         (F.col("started_us") - F.coalesce("gathered_us", "started_us")).alias("waited_us"),
     )  # fmt: skip
     return (
-        with_width(closed, t.branches)
+        with_width(closed, t)
         .groupBy(BRANCH, "client", "closed_by", bucket().alias("bucket"), "bucket_us")
         .agg(
             F.min("seq").alias("seq"), F.count("*").alias("batches"), F.mean("records").alias("mean_records"),
@@ -121,7 +121,7 @@ def disk_growth(t: Tables) -> DataFrame:
         F.lit(0).cast("bigint").alias("appended"), F.coalesce("log_bytes", F.lit(0)).alias("removed"),
     )  # fmt: skip
     return (
-        with_width(added.union(removed), t.branches)
+        with_width(added.union(removed), t)
         .groupBy(BRANCH, "broker", "topic", "why", bucket().alias("bucket"), "bucket_us")
         .agg(
             F.min("seq").alias("seq"), F.sum("appended").alias("appended_bytes"),

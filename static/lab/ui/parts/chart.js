@@ -2,9 +2,9 @@
 import { onNewColours } from "../../draw/palette.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { colour, inked, themed } from "./plots.js";
+import { CONFIG, PICTURES, colour, inked, plotly, savePicture, themed } from "./plots.js";
 
-/** @import { Json, JsonObject, PlotlyApi } from "./plots.js" */
+/** @import { Json, JsonObject } from "./plots.js" */
 
 /**
  * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
@@ -28,6 +28,16 @@ export const lineAt = (x) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "pa
 const PLOT_HEIGHT = 300;
 /** Of the legend, for which the height of every figure has room. */
 const LEGEND_PX = 50;
+
+/** Digits after the point of a number that is no integer; those of the file are complete. */
+const CELL_DIGITS = 4;
+
+/** The text of a value in the table of a chart. @param {Json} value */
+function cellText(value) {
+  if (value === null) return "";
+  if (typeof value === "number") return String(Number(value.toFixed(CELL_DIGITS)));
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
 
 export class HwChart extends HwElement {
   static properties = { name: {}, files: {}, saved: {}, parquet: { type: Boolean }, figure: { attribute: false },
@@ -73,15 +83,12 @@ export class HwChart extends HwElement {
     const height = (layout.height ?? PLOT_HEIGHT) + this.#higher;
     // When the window is resized, Plotly takes the height of its container.
     plot.style.height = `${height}px`;
-    const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
     if (this.#listens && !this.#isStale && changed.size === 1 && changed.has("playhead")) {
-      Plotly.relayout(plot, { shapes: inked(this.#shapes()) });
+      plotly().relayout(plot, { shapes: inked(this.#shapes()) });
       return;
     }
     this.#isStale = false;
-    Plotly.react(plot, inked(data), themed({ ...layout, height }, this.#shapes()), {
-      displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
-    });
+    plotly().react(plot, inked(data), themed({ ...layout, height }, this.#shapes()), CONFIG);
     if (this.#listens) return;
     this.#listens = true;
     this.#fit(plot);
@@ -124,24 +131,20 @@ export class HwChart extends HwElement {
     </section>`;
   }
 
-  /** Saves the chart as a vector image. */
-  #saveSvg() {
-    const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
-    const plot = /** @type {HTMLElement} */ (this.querySelector(".plot"));
-    void Plotly.downloadImage(plot, { format: "svg", filename: this.saved, width: plot.clientWidth, height: plot.clientHeight });
+  /** @param {"png" | "svg"} format */
+  #save(format) {
+    savePicture(/** @type {HTMLElement} */ (this.querySelector(".plot")), format, this.saved);
   }
 
   /** The facts of the chart, and all of them as a file. @param {Table} table */
   #table({ columns, rows, count }) {
-    /** @param {Json} value */
-    const cell = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
     return html`<details class="facts-table"><summary>${t("analytics.table", { n: count })}</summary>
       <p class="row"><a class="link" href="${this.files}/${this.name}.csv" download>${t("analytics.csv")}</a>
         ${this.parquet ? html`<a class="link" href="${this.files}/${this.name}.parquet" download>${t("analytics.parquet")}</a>` : ""}
-        <button class="link" @click=${() => this.#saveSvg()}>${t("analytics.svg")}</button></p>
+        ${PICTURES.map((format) => html`<button class="link" @click=${() => this.#save(format)}>${t(`analytics.${format}`)}</button>`)}</p>
       <div class="wide" tabindex="0" role="region" aria-label=${t(`analytics.${this.name}`)}><table>
         <thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-        <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cell(value)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cellText(value)}</td>`)}</tr>`)}</tbody>
       </table></div>
       ${rows.length < count ? html`<p class="dim">${t("analytics.first_rows", { n: rows.length })}</p>` : ""}
     </details>`;

@@ -1,9 +1,9 @@
 // Charts that a server describes in full, each with its sentence and its table: cards, their drawing, and their files.
 import { html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { inked, themed } from "./plots.js";
+import { CONFIG, PICTURES, inked, plotly, savePicture, themed } from "./plots.js";
 
-/** @import { Json, JsonObject, PlotlyApi } from "./plots.js" */
+/** @import { Json, JsonObject } from "./plots.js" */
 
 /**
  * @typedef {string | number | null} Cell
@@ -16,9 +16,6 @@ import { inked, themed } from "./plots.js";
 /** Maximum number of rows of a table in the page; the file has all of them. */
 const MAX_ROWS = 200;
 
-/** @returns {PlotlyApi} */
-const plotly = () => /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis)).Plotly;
-
 /**
  * Draws the charts into the plots of their cards. A click on a dot that carries a branch opens its lab.
  * @param {Element} host @param {Chart[]} charts
@@ -27,9 +24,7 @@ export function drawCharts(host, charts) {
   for (const [place, plot] of [.../** @type {NodeListOf<Plot>} */ (host.querySelectorAll(".plot"))].entries()) {
     const { data, layout } = charts[place].figure;
     plot.style.height = `${layout.height}px`;
-    plotly().react(plot, inked(data), themed(layout, []), {
-      displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
-    });
+    plotly().react(plot, inked(data), themed(layout, []), CONFIG);
     if (plot.dataset.follows) continue;
     plot.dataset.follows = "yes";
     plot.on?.("plotly_click", ({ points: [{ customdata }] }) => {
@@ -41,8 +36,7 @@ export function drawCharts(host, charts) {
 /** A picture of a chart as a file. @param {Event} event @param {"png" | "svg"} format @param {string} name */
 function save(event, format, name) {
   const card = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).closest(".chart"));
-  const plot = /** @type {HTMLElement} */ (card.querySelector(".plot"));
-  void plotly().downloadImage(plot, { format, filename: name, width: plot.clientWidth, height: plot.clientHeight });
+  savePicture(/** @type {HTMLElement} */ (card.querySelector(".plot")), format, name);
 }
 
 /**
@@ -55,7 +49,7 @@ export const chartCards = (charts, { saved, file }) => charts.map(({ measure, ti
   <p class="dim chart-said">${said}</p><div class="plot"></div>
   <details class="facts-table"><summary>${t("analytics.table", { n: table.rows.length })}</summary>
     <p class="row">${file ? html`<a class="link" href=${file(measure)} download>${t("analytics.csv")}</a>` : ""}
-      ${/** @type {const} */ (["png", "svg"]).map((format) => html`<button class="link"
+      ${PICTURES.map((format) => html`<button class="link"
         @click=${(/** @type {Event} */ event) => save(event, format, `${saved}-${measure}`)}>${t(`analytics.${format}`)}</button>`)}</p>
     <div class="wide" tabindex="0" role="region" aria-label=${title}><table>
       <thead><tr>${table.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>

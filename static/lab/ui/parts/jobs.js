@@ -10,7 +10,10 @@ import { has, t } from "../kit/i18n.js";
  *             error: Partial<Refusal> | null, published: number }} Job `published`: how many builds it has published so far
  */
 
-const POLL_MS = 400;
+/** Pause between two looks at a job: short at first, when a page waits for its first chart. */
+const MIN_POLL_MS = 80;
+const MAX_POLL_MS = 400;
+const POLL_GROWTH = 1.1;
 
 /** A job before anything is known of it. @type {Job} */
 export const QUEUED = { state: "queued", progress: 0, stage: "", error: null, published: 0 };
@@ -26,12 +29,12 @@ export class Following {
 
   /** Passes each state of the job to `told`, including the last one, which it also returns. @param {(now: Job) => unknown} told */
   async end(told) {
-    for (;;) {
+    for (let pause = MIN_POLL_MS; ; pause = Math.min(POLL_GROWTH * pause, MAX_POLL_MS)) {
       /** @type {Job} */
       const now = await (await request(`${this.#address}.json`)).json();
       await told(now);
       if (now.state === "done" || now.state === "failed" || now.state === "cancelled") return now;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 

@@ -9,6 +9,21 @@ import { readColours } from "../../draw/palette.js";
  *             downloadImage: (host: Element, how: JsonObject) => Promise<string> }} PlotlyApi
  */
 
+/** @returns {PlotlyApi} */
+export const plotly = () => /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis)).Plotly;
+
+/** What every chart may do. @type {JsonObject} */
+export const CONFIG = {
+  displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["resetScale2d"]],
+};
+
+export const PICTURES = /** @type {const} */ (["png", "svg"]);
+
+/** Saves a chart as a picture. @param {HTMLElement} plot @param {"png" | "svg"} format @param {string} name */
+export function savePicture(plot, format, name) {
+  void plotly().downloadImage(plot, { format, filename: name, width: plot.clientWidth, height: plot.clientHeight });
+}
+
 /** Without this Plotly cuts a legend at half of the height of the plot. */
 const MAX_LEGEND_PX = 1_000;
 

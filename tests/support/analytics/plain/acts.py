@@ -61,13 +61,14 @@ def _records(dump: str) -> Iterator[tuple[int, int, Any]]:
 
 def silver_of(acts: Rows) -> Iterator[Row]:
     """The rows of `silver.acts` of the rows of bronze of one log."""
-    lessons = [act["payload"]["chapter"] for act in acts if act["kind"] == "ClassOpened"]
+    lesson = None
     for act in acts:
         said = act["payload"]
+        lesson = {"ClassOpened": said.get("chapter"), "LessonBegan": said.get("lesson")}.get(act["kind"], lesson)
         is_of_class = act["class_us"] is not None
         yield {
             **{name: act[name] for name in ("log", "seq", "class", "kind", "at_ms", "class_us", "scope")},
-            **(_in_class(act, max(lessons, default=None)) if is_of_class else _alone(act)),
+            **(_in_class(act, lesson) if is_of_class else _alone(act)),
             "choice": said.get("choice", said.get("answer")), "choices": _number(said.get("choices")),
             "brier": said.get("brier"), "misconception": said.get("misconception") or None,
             "tags": said.get("tags"), "wrong": said.get("wrong"), "hint": _number(said.get("hint", said.get("hints"))),

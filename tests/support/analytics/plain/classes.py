@@ -22,6 +22,8 @@ class Said(NamedTuple):
     class_us: int
     kind: str
     said: Row
+    lesson: str
+    """That of the class then."""
 
 
 class Room(NamedTuple):
@@ -33,9 +35,12 @@ class Room(NamedTuple):
 
 def room_of(dump: str, people: Mapping[str, str]) -> Room:
     """A class from its dumped log."""
-    events = []
+    events, lesson = [], ""
     for _, _, (class_us, _, _, (kind, *values)) in learning.records(dump):
-        events.append(Said(class_us, kind, dict(zip(CLASS.kinds[kind].__struct_fields__, values, strict=False))))
+        said = dict(zip(CLASS.kinds[kind].__struct_fields__, values, strict=False))
+        if kind in ("ClassOpened", "LessonBegan"):
+            lesson = str(said.get("lesson", said.get("chapter")))
+        events.append(Said(class_us, kind, said, lesson))
     return Room(events, people)
 
 
@@ -252,7 +257,6 @@ def lesson_calibration(t: PlainLearning) -> Iterator[Row]:
 
 def stuck_points(t: PlainLearning) -> Iterator[Row]:
     for slug, room in t.rooms.items():
-        chapter = max((one.said["chapter"] for one in room.events if one.kind == "ClassOpened"), default="")
         episodes = []
         for mine in grouped(
             (one for one in room.events if one.kind in ("StuckBegan", "StuckEnded") and one.said["p"] in room.people),
@@ -261,9 +265,9 @@ def stuck_points(t: PlainLearning) -> Iterator[Row]:
             for one, following in zip(mine, [*mine[1:], None], strict=True):
                 if one.kind == "StuckBegan":
                     episodes.append((one, following and (following.class_us - one.class_us) / 1_000_000))
-        for step, found in grouped(episodes, lambda one: str(one[0].said["step"])).items():
+        for (lesson, step), found in grouped(episodes, lambda one: (one[0].lesson, str(one[0].said["step"]))).items():
             yield {
-                "class": slug, "lesson": chapter, "step": step, "episodes": len(found),
+                "class": slug, "lesson": lesson, "step": step, "episodes": len(found),
                 "learners": len({one.said["p"] for one, _ in found}),
                 "by_reason": dict(Counter(one.said["why"] for one, _ in found)),
                 "median_s": _quantile(sorted(length for _, length in found if length is not None), 0.5),

@@ -33,7 +33,7 @@ def _span(t: Any, number: int) -> Row:
 
 
 def commit_latency(t: Any) -> Rows:
-    """The points of the distribution: every rank at which another 200th of the batches is reached."""
+    """The points of the distribution: every latency with which another 200th of the batches is reached."""
     found: Rows = []
     committed = [row for row in t["silver.appends"] if row.get("committed_us") is not None]
     for acks in {row["acks"] for row in committed}:
@@ -42,8 +42,11 @@ def commit_latency(t: Any) -> Rows:
             for row in committed
             if row["acks"] == acks
         )
-        for place, (latency_us, sent_seq, _, sent_us) in enumerate(own, 1):
-            if place * 200 // len(own) > (place - 1) * 200 // len(own):
+        for latency_us in sorted({one[0] for one in own}):
+            faster = sum(one[0] < latency_us for one in own)
+            place = sum(one[0] <= latency_us for one in own)
+            _, sent_seq, _, sent_us = own[place - 1]
+            if place * 200 // len(own) > faster * 200 // len(own):
                 found.append(
                     {
                         "acks": acks, "share": place / len(own), "latency_us": latency_us, "batches": len(own),
