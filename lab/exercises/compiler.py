@@ -15,6 +15,7 @@ from lab.exercises.loader import ContentError
 from lab.exercises.questions import choices_of
 from lab.exercises.solution import Rehearsal, Section, lesson_run, other_ways_of, wrong_sections_of
 from lab.runtime.headless.rehearsal import check_line
+from lab.texts.keys import KEY_OF_A_CONTROL
 
 SEEDS = (1, 2, 3, 4, 5)
 MIN_MINUTES, MAX_MINUTES = 4, 10
@@ -24,6 +25,7 @@ TOLERANCE = 2.0
 _CODE_LINE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 _TABLE = re.compile(r"^\|", re.MULTILINE)
+_KEY = re.compile(r"`(?:Space|空格|Enter|Tab|Shift|Esc|Home|End|[\[\].,])`|`` ` ``|\b(?:Shift|Ctrl|Esc|Escape)\b")
 _PLACE = re.compile(r"`[^`]+`|[A-Z]\w+ |\d")
 
 
@@ -60,6 +62,9 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
     if any(_TABLE.search(one) for text in _texts_of(exercise) for one in (text.en, text.zh)):
         yield f"{exercise.slug}: a text has a table, which the page does not show; write a list."
+    shown = [*_texts_of(exercise), *(wrong.text for step in exercise.steps for wrong in step.wrong)]
+    for key in (found[0] for text in shown for one in (text.en, text.zh) if (found := _bare_key(one))):
+        yield f"{exercise.slug}: a text names the key {key}, and a phone has none; name what it does: play (`Space`)."
     if exercise.chain is None:
         yield f"{exercise.slug}: it has no [chain]; expected the event that the debrief explains."
     for step in exercise.steps:
@@ -68,6 +73,11 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
     yield from _revealing_hints(exercise)
+
+
+def _bare_key(text: str) -> re.Match[str] | None:
+    """A key that does not stand in parentheses after what it does, where the page shows the control's symbol."""
+    return _KEY.search(re.sub(KEY_OF_A_CONTROL, "", text))
 
 
 def _revealing_hints(exercise: Exercise) -> Iterator[str]:

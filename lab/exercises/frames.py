@@ -148,7 +148,12 @@ def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
     return {
         "text": exercise.debrief.in_language(language),
         "concept": exercise.teaches.in_language(language),
-        "against": against and {"quote": against.quote, "text": against.text.in_language(language)},
+        "against": against
+        and {
+            "quote": against.quote,
+            "english": against.english if language == "en" else "",
+            "text": against.text.in_language(language),
+        },
         "chain": _ends(exercise, state.chain),
         "via": _ends(exercise, state.via),
         "chain_title": "" if chain is None else chain.text.in_language(language),

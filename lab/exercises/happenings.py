@@ -22,9 +22,9 @@ from broker_core.events.group import GroupAssigned as AssignedEvent
 from broker_core.events.log import LogTruncated
 from broker_core.events.log import PowerLost as PowerLostEvent
 from broker_core.events.rpc import RpcDelivered, RpcSent
-from broker_core.texts import Text, Value, text
+from broker_core.texts import Text, Value, listed, text
 from broker_core.view.tree import Rpc, View
-from lab.exercises.places import Unresolved, check_node, check_partition, check_replica, nodes_of
+from lab.exercises.places import Unresolved, check_node, check_partition, check_replica, node_text, nodes_of
 
 _TOPICS = "/brokers/topics/"
 
@@ -45,6 +45,8 @@ NAMES_OF_KINDS: dict[str, Value] = {
     "SessionClosed": text("happening.kind.session_closed"),
 }
 """How a goal that counts events of a kind names them in sentences."""
+
+_NODE_FIELDS = frozenset({"broker", "owner"})
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
@@ -78,9 +80,23 @@ class EventHappens(Base, frozen=True, kw_only=True, tag="event"):
         )
 
     def says(self) -> Text:
-        where = ", ".join(str(value) for value in self.where.values())
         kind = NAMES_OF_KINDS.get(self.kind, self.kind)
-        return text("happening.event_of", kind=kind, where=where) if where else text("happening.event", kind=kind)
+        if not self.where:
+            return text("happening.event", kind=kind)
+        where = listed([_field_text(name, value) for name, value in self.where.items()])
+        return text("happening.event_of", kind=kind, where=where)
+
+
+def _field_text(name: str, value: str | int | bool) -> Value:
+    """A value that an event must have, as it is named in a sentence."""
+    if name == "to_offset":
+        return text("happening.to_offset", offset=value)
+    if name in _NODE_FIELDS:
+        return node_text(str(value))
+    partition, at, node = str(value).partition("@")
+    if name == "replica" and at:
+        return text("happening.replica", partition=partition, node=node_text(node))
+    return str(value)
 
 
 def _agrees(value: Any, wanted: str | int | bool) -> bool:
@@ -221,9 +237,12 @@ class TopicCreated(Base, frozen=True, kw_only=True, tag="topic_created"):
 
 
 class ToolEnded(Base, frozen=True, kw_only=True, tag="tool_ended"):
-    """A console command has ended. `line`: its first words; `failed`: with an exit code other than 0, or with 0."""
+    """A console command has ended. `line`: its first words; `option`: a word that it must have; `failed`: with an exit
+    code other than 0, or with 0.
+    """
 
     line: str
+    option: str = ""
     failed: bool | None = None
 
     def happens(self, view: View, event: Event) -> bool:
@@ -232,10 +251,15 @@ class ToolEnded(Base, frozen=True, kw_only=True, tag="tool_ended"):
         shown = view["console"].get(str(event.command))
         if shown is None or not _begins(shown["line"], self.line):
             return False
+        if self.option and self.option not in shown["line"].split():
+            return False
         return self.failed is None or self.failed == (event.exit_code != 0)
 
     def says(self) -> Text:
-        return text("happening.tool_failed" if self.failed else "happening.tool_ended", line=self.line)
+        return text(
+            "happening.tool_failed" if self.failed else "happening.tool_ended",
+            line=f"{self.line} {self.option}".rstrip(),
+        )
 
 
 def _begins(line: str, words: str) -> bool:

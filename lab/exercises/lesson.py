@@ -1,4 +1,4 @@
-"""The parts of a lesson, as `exercise.toml` defines them. `docs/LESSONS.md` explains it to authors."""
+"""The parts of a lesson, as `exercise.toml` defines them. `docs/WRITING_LESSONS.md` explains it to authors."""
 
 import re
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ from lab.exercises.happenings import Happening, Passed, key_of
 from lab.exercises.predicate import Goal
 from lab.exercises.quantities import Quantity, check_quantity, is_word
 from lab.learning.misconceptions import inventory
+from lab.protocol.frames import MAX_RATE, MIN_RATE
+from lab.run_limits import MAX_BROKERS, MAX_SEED
 
 MESSAGES_RATE = 0.0025
 """The speed, simulated time over wall time, at which single messages can be followed."""
@@ -20,20 +22,20 @@ TOPICS = tuple(f"T{number}" for number in range(1, 32))
 ERRATA = range(1, 94)
 SCREENS = ("cluster", "disk", "zookeeper", "groups", "producers", "transactions", "alarms", "table", "timeline")
 """The screens that a freeze can show."""
-MAX_BROKERS = 7
 _NOTE = re.compile(r"00[0-4]")
 _RECORDING = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.hwclass")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of `exercise.toml`."""
+    """Base of the tables of `exercise.toml`. Unknown keys are refused."""
 
 
 class Against(Strict, frozen=True, kw_only=True):
-    """The statement that a lesson refutes: `quote` as in note `source`, `text` what is wrong with it."""
+    """The statement that a lesson refutes: `quote` as in note `source`, and in English; `text` what is wrong."""
 
     quote: str
+    english: str = ""
     source: str
     text: Bilingual
 
@@ -55,6 +57,8 @@ class RunSettings(Strict, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 1 <= self.brokers <= MAX_BROKERS:
             raise ValueError(f"brokers is {self.brokers}: expected 1 to {MAX_BROKERS}")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed is {self.seed}: expected 0, for a new one each time, to {MAX_SEED}")
         known = {str(broker) for broker in range(1, self.brokers + 1)}
         if not set(self.racks) <= known:
             raise ValueError(f"racks names {sorted(set(self.racks) - known)}: expected brokers of {sorted(known)}")
@@ -269,6 +273,8 @@ class Definition(Strict, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.recording and not _RECORDING.fullmatch(self.recording):
             raise ValueError(f"recording is {self.recording!r}: expected a file beside this one, such as walk.hwclass")
+        if not MIN_RATE <= self.rate <= MAX_RATE:
+            raise ValueError(f"rate is {self.rate:g}: expected {MIN_RATE:g} to {MAX_RATE:g}")
         if self.era not in ERAS:
             raise ValueError(f"{self.era!r} is not an era: write one of {', '.join(ERAS)}")
         ids = [step.id for step in self.steps]

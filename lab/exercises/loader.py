@@ -116,12 +116,25 @@ def load(folder: Path) -> Exercise:
         hints=hints,
         hint_steps=hint_steps,
         debrief=both(folder, "debrief"),
-        setup=list(lines_of((folder / "setup.lab").read_text(encoding="utf-8"))),
-        solution=(folder / "solution.lab").read_text(encoding="utf-8"),
-        wrong=wrong.read_text(encoding="utf-8") if wrong.exists() else "",
+        setup=list(lines_of(_text_of(folder / "setup.lab"))),
+        solution=_text_of(folder / "solution.lab"),
+        wrong=_text_of(wrong) if wrong.exists() else "",
         content_version=_version_of(folder),
         **stated,
     )
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file of a lesson. Raises ContentError, or FileNotFoundError."""
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as error:
+        raise ContentError(f"{where}: byte {error.start} is not UTF-8. Expected a text saved as UTF-8.") from None
+    except OSError as error:
+        raise ContentError(f"{where}: {error.strerror}. Expected a file that can be read.") from None
 
 
 def lines_of(script: str) -> Iterator[str]:
@@ -144,14 +157,31 @@ def _check_files(folder: Path, definition: Definition) -> None:
 def _definition(folder: Path) -> Definition:
     path = folder / "exercise.toml"
     where = f"{folder.name}/{path.name}"
+    text = ""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Definition, dec_hook=_goal)
-    except OSError:
+        text = _text_of(path)
+        return msgspec.convert(tomllib.loads(text), Definition, dec_hook=_goal)
+    except FileNotFoundError:
         raise ContentError(f"{folder.name}: exercise.toml is missing. Expected the definition of the lesson.") from None
     except tomllib.TOMLDecodeError as error:
         raise ContentError(f"{where}: not TOML: {error}.") from None
     except msgspec.ValidationError as error:
-        raise ContentError(f"{where}: {error}.") from None
+        raise ContentError(f"{where}:{_line_of(text, str(error))}: {error}.") from None
+
+
+def _line_of(text: str, error: str) -> int:
+    """The line that an error is about: that of the field, or else of the table that its path leads into."""
+    lines, at = text.splitlines(), 0
+    path = re.search(r"`\$\.(\w+)(?:\[(\d+)\])?", error)
+    if path:
+        begins = re.compile(rf"\s*(?:\[+{path[1]}\b|{path[1]}\s*=)")
+        places = [place for place, line in enumerate(lines) if begins.match(line)]
+        at = places[min(int(path[2] or 0), len(places) - 1)] if places else 0
+    field = re.search(r"field `(\w+)`", error)
+    if field:
+        names = re.compile(rf"\s*\[*(?:\w+\.)*{field[1]}\b|.*[{{,]\s*{field[1]}\s*=")
+        at = next((place for place in range(at, len(lines)) if names.match(lines[place])), at)
+    return at + 1
 
 
 def _goal(wanted: type, table: Any) -> Goal:
@@ -171,7 +201,7 @@ def _version_of(folder: Path) -> str:
 
 def both(folder: Path, name: str) -> Bilingual:
     """The text of a folder's files `<name>.en.md` and `<name>.zh.md`. Raises ContentError."""
-    en, zh = ((folder / f"{name}.{language}.md").read_text(encoding="utf-8").strip() for language in LANGUAGES)
+    en, zh = (_text_of(folder / f"{name}.{language}.md").strip() for language in LANGUAGES)
     try:
         return Bilingual(en, zh)
     except ValueError as error:

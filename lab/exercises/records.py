@@ -83,6 +83,7 @@ class Records:
         self._add(
             PredictionSettled(
                 step=step.id,
+                part=self._part_of(step),
                 attempt=progress.attempts,
                 choice=given.choice,
                 choices=len(choices),
@@ -104,6 +105,7 @@ class Records:
         self._add(
             AnswerGiven(
                 step=step.id,
+                part=self._part_of(step),
                 attempt=progress.attempts,
                 answer=progress.given.choice,
                 outcome=outcome,

@@ -1,4 +1,5 @@
-"""Questions that a run settles as it plays: which of several answers comes true, or what a number is then.
+"""Questions that a run settles as it plays: which of several conditions comes true first, or the value of a quantity at
+an instant.
 
 A question is read event by event from a copy of the view, as the prediction of a lesson is. Its answers are the places
 of its choices, "0" for the first, or the number itself.

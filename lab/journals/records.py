@@ -18,6 +18,8 @@ _MAX_BATCH_BYTES = 8 * 1024 * 1024
 """A batch of large records fits into a segment."""
 _SHORT = [encode_varlong(number) for number in range(4096)]
 """Most numbers in the records of events."""
+_SHORT_LENGTHS = 1 << 14
+"""Varints of two bytes are below it."""
 _TIMESTAMP_BYTES = 9
 """That always fit 64 bits."""
 
@@ -109,8 +111,15 @@ def checked_values(body: bytes, record_count: int) -> list[bytes] | None:
     at = 0
     try:
         for number in _SHORT[:record_count]:
-            length, at = _short_length(body, at)
-            end = at + length
+            # Lengths have one or two bytes: calling a function for each would take a third of the time.
+            length = body[at]
+            at += 1
+            if length >= 0x80:
+                length = length & 0x7F | body[at] << 7
+                at += 1
+            if length & 1 or length >= _SHORT_LENGTHS:
+                return None
+            end = at + (length >> 1)
             timestamp_at = at + 1  # after the attributes
             at = timestamp_at
             while body[at] >= 0x80:
@@ -120,21 +129,16 @@ def checked_values(body: bytes, record_count: int) -> list[bytes] | None:
             # The offset, and the null key.
             if offset_at - timestamp_at > _TIMESTAMP_BYTES or body[offset_at : key_at + 1] != number + b"\x01":
                 return None
-            length, at = _short_length(body, key_at + 1)
+            length = body[key_at + 1]
+            at = key_at + 2
+            if length >= 0x80:
+                length = length & 0x7F | body[at] << 7
+                at += 1
             # Between the value and the end is the number of headers.
-            if length < 0 or at + length != end - 1 or body[end - 1]:
+            if length & 1 or length >= _SHORT_LENGTHS or at + (length >> 1) != end - 1 or body[end - 1]:
                 return None
             values.append(body[at : end - 1])
             at = end
     except IndexError:
         return None
     return values if at == len(body) and len(values) == record_count else None
-
-
-def _short_length(body: bytes, at: int) -> tuple[int, int]:
-    """A length of one or two bytes, and the position after it. Negative if it is null or longer."""
-    low = body[at]
-    if low < 0x80:
-        return -1 if low & 1 else low >> 1, at + 1
-    high = body[at + 1]
-    return -1 if low & 1 or high >= 0x80 else (low & 0x7F) >> 1 | high << 6, at + 2

@@ -81,9 +81,11 @@ class PredictionSettled(LearningEvent, frozen=True, kw_only=True, tag=True):
         misconception: tag of the wrong choice taken; empty when right or without a tag.
         tags: tags of all wrong choices of the question.
         hints: shown in the lesson before the prediction was given.
+        part: of the lesson; 0 where an older version recorded it.
     """
 
     step: str
+    part: int = 0
     attempt: int = 1
     choice: str
     choices: int
@@ -99,9 +101,10 @@ class PredictionSettled(LearningEvent, frozen=True, kw_only=True, tag=True):
 
 
 class AnswerGiven(LearningEvent, frozen=True, kw_only=True, tag=True):
-    """An answer to a question of a step: a number or a choice, compared with the run."""
+    """An answer to a question of a step: a number or a choice, compared with the run. `part`: see PredictionSettled."""
 
     step: str
+    part: int = 0
     attempt: int = 1
     answer: str
     outcome: str = ""

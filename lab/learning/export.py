@@ -1,4 +1,7 @@
-"""A learner's own data as files: CSV with one row for each answer or step, and xAPI 1.0.3 statements, one per line."""
+"""A learner's own data as files: CSV with one row for each answer or step, and xAPI 1.0.3 statements, one per line.
+
+Statements have no `context.language`: a lesson is read in either language, and the log does not say in which.
+"""
 
 import csv
 import io
@@ -30,6 +33,8 @@ _ROWS = (StepChecked, PredictionSettled, AnswerGiven, TransferAnswered, ReviewAn
 _VERBS = "http://adlnet.gov/expapi/verbs/"
 _ACTIVITIES = "http://adlnet.gov/expapi/activities/"
 _NAMESPACE = uuid.UUID("6f8b9d5e-3f0a-4d5c-9f61-1c8a4f4f7a11")
+DECIMALS = 4
+"""Of scores and probabilities: 1.715, not 1.7149999999999999."""
 _FORMULA = ("=", "+", "@", "\t", "\r")
 
 
@@ -67,6 +72,7 @@ def _row(learner: str, stored: Stored) -> dict[str, Any]:
     for name in ("part", "step", "attempt", "choice", "outcome", "right", "misconception", "p", "brier", "seconds"):
         if hasattr(event, name):
             row[name] = getattr(event, name)
+    row["part"] = row.get("part") or ""
     row["hints_shown"] = getattr(event, "hints", "")
     match event:
         case AnswerGiven():
@@ -86,13 +92,22 @@ def _cell(value: Any) -> Any:
     """A value for a spreadsheet, which would interpret a text that begins like a formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return round(value, DECIMALS)
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value
 
 
-def as_xapi(home: str, summary: Summary, history: Iterable[Stored], titles: Mapping[str, Titled]) -> Iterator[str]:
+def as_xapi(
+    home: str,
+    summary: Summary,
+    history: Iterable[Stored],
+    titles: Mapping[str, Titled],
+    chapters: Mapping[str, str] = {},
+) -> Iterator[str]:
     """All statements as JSON lines. `home`: address of this installation, which names the account and the activities.
+    `titles` and `chapters`: of lessons and challenges, by slug; a chapter by its own slug.
 
     Concepts that are solid now get a `mastered` statement.
     """
@@ -101,11 +116,11 @@ def as_xapi(home: str, summary: Summary, history: Iterable[Stored], titles: Mapp
         verb = _verb(stored.event)
         if verb:
             last_ms[stored.event.lesson] = stored.at_ms
-            yield _line(home, summary.learner, stored, verb, titles)
+            yield _line(home, summary.learner, stored, verb, titles, chapters)
     for slug, lesson in summary.lessons.items():
         if lesson.mastery == "solid":
             stored = Stored(0, last_ms.get(slug, lesson.last_at_ms), LessonFinished(lesson=slug))
-            yield _line(home, summary.learner, stored, "mastered", titles)
+            yield _line(home, summary.learner, stored, "mastered", titles, chapters)
 
 
 def _verb(event: LearningEvent) -> str:
@@ -121,9 +136,12 @@ def _verb(event: LearningEvent) -> str:
     return ""
 
 
-def _line(home: str, learner: str, stored: Stored, verb: str, titles: Mapping[str, Titled]) -> str:
+def _line(
+    home: str, learner: str, stored: Stored, verb: str, titles: Mapping[str, Titled], chapters: Mapping[str, str]
+) -> str:
     event = stored.event
     lesson_id = f"{home}/xapi/{event.lesson}"
+    groups = [f"{home}/xapi/{one}" for one in (chapters.get(event.lesson), "course") if one]
     statement = {
         "id": str(uuid.uuid5(_NAMESPACE, f"{learner}/{stored.seq}/{event.lesson}/{verb}")),
         "actor": {"objectType": "Agent", "account": {"homePage": home, "name": learner}},
@@ -131,7 +149,7 @@ def _line(home: str, learner: str, stored: Stored, verb: str, titles: Mapping[st
         "object": _object(event, lesson_id, titles.get(event.lesson)),
         "context": {
             "registration": str(uuid.uuid5(_NAMESPACE, f"{learner}/{event.lesson}/{event.run}/{event.branch}")),
-            "contextActivities": {"parent": [{"id": lesson_id}], "grouping": [{"id": f"{home}/xapi/course"}]},
+            "contextActivities": {"parent": [{"id": lesson_id}], "grouping": [{"id": one} for one in groups]},
             "extensions": {
                 f"{home}/xapi/{name}": value
                 for name, value in (
@@ -181,8 +199,16 @@ def _result(event: LearningEvent, home: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
     match event:
         case PredictionSettled() | TransferAnswered() | ReviewAnswered():
-            result = {"success": event.right, "response": event.choice, "score": {"scaled": round(1 - event.brier, 4)}}
-            extensions = {"p": event.p, "brier": event.brier, "misconception": event.misconception}
+            result = {
+                "success": event.right,
+                "response": event.choice,
+                "score": {"scaled": round(1 - event.brier, DECIMALS)},
+            }
+            extensions = {
+                "p": round(event.p, DECIMALS),
+                "brier": round(event.brier, DECIMALS),
+                "misconception": event.misconception,
+            }
             extensions["hints"] = getattr(event, "hints", 0)
             result["extensions"] = {f"{home}/xapi/{name}": value for name, value in extensions.items()}
         case AnswerGiven():

@@ -24,7 +24,7 @@ SHAKY_BELOW = 0.7
 SOLID_FROM = 0.8
 SOLID_P = 0.7
 _GUESS_P = 0.25
-"""Where a guess is drawn before there is one: four choices."""
+"""Where the calibration chart shows a guess before the first answer: one of four choices."""
 
 
 def summarize(state: LearnerState, learner: str, now_ms: int) -> Summary:

@@ -46,7 +46,7 @@ def t_other(context: template.Context, key: str, **values: Value) -> str:
 
 @register.simple_tag(takes_context=True)
 def texts_address(context: template.Context) -> str:
-    """Where the browser's modules get the catalogue of the visitor's language."""
+    """The address of the catalogue of the visitor's language."""
     language = _preferences(context).language
     return reverse("texts", args=(digest(language), language))
 
@@ -61,6 +61,12 @@ def language(context: template.Context) -> str:
 def theme(context: template.Context) -> str:
     """`dark` or `light`."""
     return _preferences(context).theme
+
+
+@register.simple_tag(takes_context=True)
+def density(context: template.Context) -> str:
+    """`compact` or `comfortable`."""
+    return _preferences(context).density
 
 
 @register.simple_tag(takes_context=True)

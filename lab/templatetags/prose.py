@@ -6,9 +6,16 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from lab.templatetags.highwater import icon
+from lab.texts.keys import KEY_OF_A_CONTROL
+
 register = template.Library()
 
-_INLINE = re.compile(r"(`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
+_INLINE = re.compile(rf"({KEY_OF_A_CONTROL}|`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
+_KEY = re.compile(r"[(（]`+ ?(.+?) ?`+[)）]")
+_CONTROLS = {
+    "Space": "play", "空格": "play", "Enter": "step", "Tab": "complete", "]": "speed", "G": "groups", "`": "console"
+}  # fmt: skip
 _BULLET = re.compile(r"[-*] ")
 _NUMBER = re.compile(r"\d+\. ")
 _JOINT = re.compile(r"(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z])")
@@ -23,7 +30,7 @@ def prose(text: str) -> SafeString:
 @register.filter
 def inline(text: str) -> SafeString:
     """The same for a line: `code`, **bold** and *emphasis*; the others may be inside bold. Code that is a backtick is
-    written `` ` ``.
+    written `` ` ``. A key in parentheses has the symbol of its control beside it; a phone shows only that.
     """
     return mark_safe(_inline(text))
 
@@ -65,6 +72,8 @@ def _inline(text: str) -> str:
 
 
 def _part(part: str) -> str:
+    if key := _KEY.fullmatch(part):
+        return f'<span class="key">{part[0]}{icon(_CONTROLS[key[1]])}<kbd>{escape(key[1])}</kbd>{part[-1]}</span>'
     if part.startswith("`` "):
         return f"<code>{escape(part[3:-3])}</code>"
     if part.startswith("`") and len(part) > 2:

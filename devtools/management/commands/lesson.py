@@ -35,7 +35,7 @@ def new_lesson(slug: str) -> Path:
 
 
 class Command(BaseCommand):
-    """`try` prints one line a lesson, and exits with 1 when one does not reach its debrief without an error in the
+    """`try` prints one line per lesson, and exits with 1 when one does not reach its debrief without an error in the
     browser.
     """
 

@@ -1,5 +1,6 @@
 """c9: without which line of the script would the record not have been lost? The judge omits that line and plays the
-script. A line of the work itself, such as the sending of the record, is not the cause.
+script. Not a cause are a line of the work itself, such as the sending of the record, and the failures that it must
+survive: several of these lines are necessary for the loss, too.
 """
 
 from pathlib import Path
@@ -20,6 +21,8 @@ CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms
 ERA = "0.10"
 HEAL_US = 72_000_000
 WORK = ("kafka-topics.sh", "producer", "consumer")
+FAILURES = ("broker kill", "broker start", "sleep", "wait")
+"""The failures, and their times. A record that was acknowledged with acks=all survives them."""
 
 
 def case_lines() -> list[str]:
@@ -65,4 +68,6 @@ def play(entry: Entry, seed: int) -> Outcome:
         return outcome_of(trial, False, why, at_us=promises.lost_us(lost[0]), ends_us=at_us)
     if left_out.startswith(WORK):
         return outcome_of(trial, False, text("verdict.work_left_out", line=left_out), at_us=at_us)
+    if left_out.startswith(FAILURES):
+        return outcome_of(trial, False, text("verdict.failure_left_out", line=left_out), at_us=at_us)
     return outcome_of(trial, True, text("verdict.saved", line=left_out), {LOOKS: 1}, at_us=at_us)

@@ -90,13 +90,13 @@ def transaction(moment: Moment, client: Client) -> str:
 
 @quantity
 def position(moment: Moment, client: Client) -> int:
-    """Where a consumer reads on."""
+    """The position of a consumer."""
     return int(_client(moment, client, "consumer")["position"])
 
 
 @quantity
 def position_in(moment: Moment, client: Client, partition: Partition) -> int:
-    """Where a consumer reads on in one of its partitions, -1 if it has none there."""
+    """The position of a consumer in one of its partitions, -1 if it has none there."""
     return int(_client(moment, client, "consumer")["positions"].get(partition, -1))
 
 

@@ -1,1 +1,1 @@
-"""The generators, some modules a chapter. Importing a module registers its generators."""
+"""The generators, some modules per chapter. Importing a module registers its generators."""

@@ -70,6 +70,16 @@ def test_entry_is_judged_and_its_seed_opens_as_a_run(visitor: Visitor) -> None:
     assert [row["right"] for row in rows if row["kind"] == "challenge" and row["lesson"] == C7] == ["true", "false"]
 
 
+def test_lines_of_a_reduced_script_stay_lines(visitor: Visitor) -> None:
+    entry = submit(visitor, C7, challenges()[C7].bad)
+    judged(visitor, C7, entry)
+    found = ChallengeEntry.objects.get(pk=entry)
+    assert found.verdict is not None
+    found.verdict["short"] = ["broker kill 1", "sleep 1s"]
+    found.save()
+    assert "broker kill 1\nsleep 1s\n</pre>" in visitor.get(f"/challenges/{C7}/?entry={entry}").text
+
+
 def test_answers_of_the_case_are_counted(visitor: Visitor) -> None:
     challenge = challenges()[C9]
     for answer, looks in ((challenge.bad, None), (challenge.bad, None), (challenge.par, 3)):

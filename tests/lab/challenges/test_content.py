@@ -7,6 +7,7 @@ import pytest
 
 from lab.challenges.judge import RULES, entry_of, judge
 from lab.challenges.loader import CONTENT, challenges, load
+from lab.challenges.rules import c9_find
 from lab.exercises.loader import ContentError
 from lab.runtime.host import RunConfig
 from lab.texts.refusal import Refusal
@@ -49,6 +50,24 @@ def test_line_of_the_work_itself_is_not_the_cause(answer: str) -> None:
     verdict = judge(challenges()["c9-who-did-it"], {"answer": answer}, [1])
     assert not verdict.passed
     assert verdict.shown.why.startswith("verdict.work_left_out")
+
+
+@pytest.mark.parametrize("answer", ["21", "22", "24"])
+def test_failure_that_the_record_must_survive_is_not_the_cause(answer: str) -> None:
+    verdict = judge(challenges()["c9-who-did-it"], {"answer": answer}, [1])
+    assert not verdict.passed
+    assert verdict.shown.why.startswith("verdict.failure_left_out")
+
+
+def test_one_line_of_the_case_is_its_cause() -> None:
+    challenge = challenges()["c9-who-did-it"]
+    answers = [
+        number
+        for number, line in enumerate(c9_find.case_lines(), 1)
+        if not line.startswith(c9_find.WORK + c9_find.FAILURES)
+    ]
+    causes = [str(answer) for answer in answers if judge(challenge, {"answer": str(answer)}, [1]).passed]
+    assert causes == [challenge.par["answer"]]
 
 
 def test_verdict_is_the_same_for_the_same_entry() -> None:

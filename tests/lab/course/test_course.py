@@ -12,9 +12,10 @@ from lab.course.loader import COURSE, assemble, course, definition
 from lab.exercises import compiler
 from lab.exercises.glossary import glossary
 from lab.exercises.lesson import Exercise
-from lab.exercises.loader import OUTSIDE, ContentError, exercises, load, outside
+from lab.exercises.loader import CONTENT, OUTSIDE, ContentError, exercises, load, outside
 from lab.learning.misconceptions import Misconception, inventory
 from lab.texts.refusal import Refusal
+from lab.web.classes.class_pages import starts
 
 LOST = "006-the-lost-record"
 WATERMARK = "001-high-watermark-two-fetches"
@@ -37,6 +38,17 @@ def changed(slug: str, **more: object) -> dict[str, Exercise]:
 def test_course_is_sound() -> None:
     assert list(problems(definition(), exercises())) == []
     call_command("check_course")
+
+
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_class_starts_from_lessons_and_from_chapters_that_have_some(language: str) -> None:
+    whole = course()
+    offered = [slug for slug, _ in starts(language)]
+    assert set(whole.lessons) < set(offered)
+    assert [one.slug for one in whole.chapters if one.slug in offered] == [
+        one.slug for one in whole.chapters if one.lessons
+    ]
+    assert whole.challenge_chapter.slug not in offered
 
 
 def test_lessons_are_numbered_by_their_places() -> None:
@@ -213,10 +225,51 @@ def test_new_lesson_compiles_and_follows_the_course(
         call_command("lesson", "new", "my-own")
 
 
+def begun_lesson(folder: Path) -> Path:
+    """The folder of a new lesson, which is not read yet."""
+    call_command("lesson", "new", "101-my-own")
+    for read in (exercises, outside):
+        read.cache_clear()
+    return folder / "101-my-own"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("exercise.toml", b"\xff\xfe\x00", "101-my-own/exercise.toml: byte 0 is not UTF-8"),
+        ("hints.zh.md", "提示".encode("gb18030"), "101-my-own/hints.zh.md: byte 0 is not UTF-8"),
+        ("setup.lab", None, "101-my-own/setup.lab: Is a directory"),
+    ],
+)
+def test_file_that_is_not_a_text_is_named(folder: Path, file: str, content: bytes | None, says: str) -> None:
+    place = begun_lesson(folder) / file
+    place.unlink()
+    if content is None:
+        place.mkdir()
+    else:
+        place.write_bytes(content)
+    assert says in outside().faults["101-my-own"]
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "says"),
+    [
+        ("[title]", "[run]\nseed = -5\n[title]", "seed is -5: expected 0"),
+        ("[title]", "[run]\nseed = 4294967296\n[title]", "seed is 4294967296: expected 0"),
+        ("rate = 1.0", "rate = 0.0", "rate is 0: expected 0.001 to 100"),
+        ("rate = 1.0", "rate = nan", "rate is nan: expected 0.001 to 100"),
+    ],
+)
+def test_run_that_no_lab_can_start_is_reported(folder: Path, line: str, instead: str, says: str) -> None:
+    place = begun_lesson(folder) / "exercise.toml"
+    place.write_text(place.read_text(encoding="utf-8").replace(line, instead, 1), encoding="utf-8")
+    assert says in outside().faults["101-my-own"]
+
+
 def test_unreadable_external_lesson_is_left_out_and_reported(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in (LOST, "101-empty", "no-number"):
         (folder / name).mkdir()
-    assert len(exercises()) == 40
+    assert exercises().keys() == {path.name for path in CONTENT.iterdir() if path.is_dir()}
     assert sorted(outside().faults) == [LOST, "101-empty", "no-number"]
     assert "exercise.toml is missing" in caplog.text
     with pytest.raises(CommandError):

@@ -53,6 +53,11 @@ def test_lesson_whose_topics_are_in_the_way_of_its_set_up_needs_a_new_run_for_ea
         run_setup(run, exercises()[slug].setup)
 
 
+def test_statement_that_a_lesson_tests_can_be_read_in_english() -> None:
+    tested = {slug: exercise.against for slug, exercise in exercises().items() if exercise.against}
+    assert tested and not [slug for slug, against in tested.items() if not against.english]
+
+
 def test_prediction_of_a_broker_offers_broker_names() -> None:
     rehearsal = Rehearsal(exercises()["007-who-may-lead"], rehearsal_run(1))
     rehearsal.play()
@@ -106,7 +111,7 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", "equals = 1", "equal = 1", "equal"),
         ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is not a replica"),
         ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
-        ("exercise.toml", "minutes = 10", "minutes = 10\nhours = 1", "unknown field `hours`"),
+        ("exercise.toml", "minutes = 10", "minutes = 10\nhours = 1", r"exercise\.toml:\d+: .*unknown field `hours`"),
         ("exercise.toml", "equals = 1", "equals = [1]", "equals"),
         (
             "exercise.toml",
@@ -129,6 +134,23 @@ def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:
     with pytest.raises(ContentError, match=says) as error:
         load(copy)
     assert SLUG in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("minutes = 10", "hours = 1"),
+        ('kind = "', 'kinds = "'),
+        ("equals = 1", "equal = 1"),
+        ("offset = ", "offsets = "),
+    ],
+)
+def test_error_names_the_line(copy, old: str, new: str) -> None:
+    spoil(copy, "exercise.toml", old, f"{old}, {new}" if "goals" in old else new)
+    text = (copy / "exercise.toml").read_text(encoding="utf-8")
+    line = text[: text.index(new)].count("\n") + 1
+    with pytest.raises(ContentError, match=rf"exercise\.toml:{line}: "):
+        load(copy)
 
 
 def test_text_missing_in_one_language_is_reported(copy) -> None:
@@ -263,6 +285,14 @@ def test_question_without_an_expected_choice_a_reason_or_a_tag_is_found() -> Non
     assert found(with_choices(lesson, tag=""), "expected a tag")
 
 
+def test_choices_that_mean_the_same_number_are_found(monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    lesson = exercises()[SLUG]
+    asked = lesson.step("predict").prediction
+    assert asked is not None
+    assert found(with_choices(lesson, offset=asked.choices[0].offset), "mean the same")
+
+
 def test_prediction_with_another_outcome_is_found(copy, monkeypatch) -> None:
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     text = (copy / "exercise.toml").read_text(encoding="utf-8")
@@ -323,6 +353,22 @@ def test_table_that_the_page_would_not_show_is_found(copy) -> None:
     assert [one for one in compiler._texts(load(copy), glossary()) if "table" in one] == []
     (copy / "debrief.zh.md").write_text("结果：\n\n| a | b |\n|---|---|\n", encoding="utf-8")
     assert [one for one in compiler._texts(load(copy), glossary()) if "a table" in one]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"),
+    [
+        ("Play (`Space`) and 播放（`空格`）, open the console (`` ` ``).", False),
+        ("Press `Enter`.", True),
+        ("`]` makes time faster.", True),
+        ("Click with Shift.", True),
+    ],
+)
+def test_key_that_a_phone_does_not_have_is_found(said: str, is_found: bool) -> None:
+    lesson = exercises()[SLUG]
+    hints = [Bilingual(said, said), *lesson.hints[1:]]
+    faults = list(compiler._texts(msgspec.structs.replace(lesson, hints=hints), glossary()))
+    assert any("a phone has none" in fault for fault in faults) is is_found
 
 
 def test_sections_must_name_the_steps_in_order(copy) -> None:

@@ -5,7 +5,9 @@ from inspect import signature
 
 import pytest
 
+from broker_core.events.console import CommandCompleted
 from broker_core.texts import render
+from lab.exercises.happenings import EventHappens, ToolEnded
 from lab.exercises.loader import exercises
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -19,6 +21,35 @@ from lab.exercises.quantities import check_quantity, number_of
 from lab.exercises.setup import run_setup
 from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.learner import OFFSET, POWER, SLUG, Learner
+
+
+@pytest.mark.parametrize(
+    ("event", "english", "chinese"),
+    [
+        (
+            EventHappens(kind="LogCleaned", where={"replica": "prices-0@b1", "to_offset": 9}),
+            "compaction of a log (prices-0 on broker 1, to offset 9)",
+            "日志压实（broker 1 上的 prices-0，到位移 9）",
+        ),
+        (EventHappens(kind="SessionClosed", where={"owner": "b3"}), "end of a ZooKeeper session (broker 3)", None),
+        (EventHappens(kind="IsrShrunk"), "shrink of an ISR", None),
+    ],
+)
+def test_happenings_name_their_values_as_people_do(event: EventHappens, english: str, chinese: str | None) -> None:
+    assert render(event.says()) == english
+    if chinese:
+        assert render(event.says(), "zh-CN") == chinese
+
+
+def test_end_of_another_use_of_the_same_tool_does_not_count() -> None:
+    described = ToolEnded(line="kafka-topics.sh", option="--describe", failed=False)
+    for line, happens in (
+        ("kafka-topics.sh --bootstrap-server localhost:9092 --create --topic t", False),
+        ("kafka-topics.sh --describe --topic t", True),
+    ):
+        view = {"console": {"7": {"line": line}}}
+        assert described.happens(view, CommandCompleted(command=7, exit_code=0)) is happens  # type: ignore[arg-type]
+    assert render(described.says()) == "the completed command kafka-topics.sh --describe"
 
 
 def test_predicates_report_what_holds_and_what_does_not() -> None:

@@ -38,8 +38,8 @@ EVENTS: list[AnyEvent] = [
     LessonStarted(lesson=ACKS, **RUN),
     HintShown(lesson=ACKS, step="how-many", hint=1, **RUN),
     PredictionSettled(
-        lesson=ACKS, step="how-many", choice="2", choices=4, p=0.9, outcome="0", right=False, brier=1.75,
-        misconception="acked-is-safe", tags=("acked-is-safe",), hints=1, seconds=8.5, **RUN,
+        lesson=ACKS, step="how-many", choice="2", choices=4, p=0.9, outcome="0", right=False, brier=1.7499999999999998,
+        misconception="acked-is-safe", tags=("acked-is-safe",), hints=1, seconds=8.5, part=2, **RUN,
     ),
     AnswerGiven(lesson=ACKS, step="count", answer="=1+1", outcome="2", right=True, seconds=3, **RUN),
     LessonFinished(lesson=ACKS, **RUN),
@@ -70,6 +70,7 @@ def test_csv_has_a_row_for_each_answer_and_step_and_the_columns_of_the_course() 
         "sim_us": "1500000", "seq": "40",
     }  # fmt: skip
     assert first["at"] == "2026-06-01T12:00:00.000Z"
+    assert [row["part"] for row in rows()] == ["2", "", "", ""]
 
 
 def test_csv_holds_no_formula() -> None:
@@ -82,7 +83,7 @@ def statements() -> list[dict]:
         state.fold(stored.seq, stored.at_ms, stored.event)
     summary = summarize(state, "ab12", NOON_MS + 9 * DAY_MS)
     titles = {ACKS: Bilingual("acks: 0, 1, all", "确认级别")}
-    return [json.loads(line) for line in as_xapi(HOME, summary, HISTORY, titles)]
+    return [json.loads(line) for line in as_xapi(HOME, summary, HISTORY, titles, {ACKS: "produce"})]
 
 
 def test_xapi_statements_have_actor_verb_and_result() -> None:
@@ -95,6 +96,8 @@ def test_xapi_statements_have_actor_verb_and_result() -> None:
     assert predicted["object"]["id"] == f"{HOME}/xapi/{ACKS}#how-many"
     assert predicted["object"]["definition"]["name"] == {"en-US": "acks: 0, 1, all", "zh-CN": "确认级别"}
     assert predicted["object"]["definition"]["correctResponsesPattern"] == ["0"]
+    grouping = [group["id"] for group in predicted["context"]["contextActivities"]["grouping"]]
+    assert grouping == [f"{HOME}/xapi/produce", f"{HOME}/xapi/course"]
     assert predicted["result"]["score"] == {"scaled": -0.75}
     assert (predicted["result"]["success"], predicted["result"]["duration"]) == (False, "PT8.50S")
     assert predicted["context"]["extensions"][f"{HOME}/xapi/sim_us"] == 1_500_000
