@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
 
 from lab.models import Branch, Class, Participant, Presence, Role, Run
 from lab.texts.refusal import Refusal
@@ -75,13 +76,13 @@ def knows_of(person: Person, thing: Run | Branch) -> bool:
     return membership is not None and membership.is_staff
 
 
-def require(person: Person, thing: Thing, right: Right, missing: Refusal | None = None) -> None:
-    """Raises Refusal without the right: `missing` (404) if the person may not know that the thing exists, otherwise
-    403.
+def require(person: Person, thing: Thing, right: Right, missing: Refusal | None = None) -> frozenset[Right]:
+    """All rights of a person to a thing. Raises Refusal without this one: `missing` (404) if the person may not know
+    that the thing exists, otherwise 403.
     """
     rights = rights_of(person, thing)
     if right in rights:
-        return
+        return rights
     is_known = bool(rights) or (isinstance(thing, Run | Branch) and knows_of(person, thing))
     if missing is not None and not is_known:
         raise missing
@@ -96,11 +97,20 @@ def membership_of(person: Person, classroom: Class) -> Participant | None:
     return found
 
 
+def membership_in(person: Person, slug: str) -> Participant | None:
+    """The same, in the class of this slug, which is read with it."""
+    return _admissions(person).filter(classroom__slug=slug).select_related("classroom").first()
+
+
 def _membership(person: Person, class_id: int | None) -> Participant | None:
-    if class_id is None or not isinstance(person, User) or not person.is_active:
-        return None
-    found = Participant.objects.filter(classroom_id=class_id, user_id=person.pk, presence=Presence.IN)
-    return found.select_related("user").first()
+    return None if class_id is None else _admissions(person).filter(classroom_id=class_id).first()
+
+
+def _admissions(person: Person) -> QuerySet[Participant]:
+    """Participations in the classes that a person is admitted to. Their user is loaded."""
+    if not isinstance(person, User) or not person.is_active:
+        return Participant.objects.none()
+    return Participant.objects.filter(user_id=person.pk, presence=Presence.IN).select_related("user")
 
 
 def _of_site(person: User) -> frozenset[Right]:
@@ -184,9 +194,12 @@ class Grants:
         return tuple(self._by_run.get(run, ()))
 
     def give(self, grant: Grant) -> None:
-        """Adds a grant; one that is granted several times has to be revoked as many times."""
+        """Adds a grant, and checks open sockets again: a page that shows the run may do more now. One that is granted
+        several times has to be revoked as many times.
+        """
         with self._lock:
             self._by_run[grant.run] = [*self._by_run.get(grant.run, ()), grant]
+        rights_changed(run=grant.run)
 
     def end(self, grant: Grant) -> None:
         """Ends one, and checks open sockets again."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, Q, QuerySet
@@ -10,7 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from lab.models import STAFF_ROLES, Bookmark, Branch, Class, Participant, Presence, Role, Run, source_name
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.rights import Right, membership_of, require
+from lab.rights import Right, require
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
@@ -49,47 +49,79 @@ def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
 
 def branch_of(user: User | AnonymousUser, slug: str, name: str, right: Right = "see") -> Branch:
     """A branch of a run to which this user has a right, with its run. Raises Refusal like `run_of`."""
+    return branch_and_rights(user, slug, name, right)[0]
+
+
+def branch_and_rights(
+    user: User | AnonymousUser, slug: str, name: str, right: Right = "see"
+) -> tuple[Branch, frozenset[Right]]:
+    """The same with all rights that the user has to it."""
     missing = Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
     found = Branch.objects.filter(run__slug=slug, name=name)
     branch = found.select_related("run__owner", "run__classroom", "run__participant").first()
     if branch is None:
         raise missing
-    require(user, branch, right, missing)
-    return branch
+    return branch, require(user, branch, right, missing)
+
+
+class PlaceInRun(NamedTuple):
+    """How a user appears in a run.
+
+    Attributes:
+        source: their identity in its journals: the number of a participant, never a name. The owner of a run outside of
+            classes is `p1`; empty for a user who is not in its class.
+        shown_name: as `shown_name`.
+        names: the names behind the sources of the run's commands that the user may know, by source. Recordings of
+            before hold names themselves.
+    """
+
+    source: str
+    shown_name: str
+    names: dict[str, str]
+
+
+def place_in(user: User, run: Run) -> PlaceInRun:
+    """How a user appears in a run. Hundreds show the run that leads a class: one query for the person."""
+    member = _member_of(user, run)
+    source = _source_of(user, run, member)
+    name = _name_of(member) if member is not None and member.is_guest else shown_name(user)
+    names: dict[str, str] = {}
+    if member is not None and member.presence == Presence.IN:
+        known = Participant.objects.filter(classroom_id=run.classroom_id).exclude(nickname="")
+        if not member.is_staff:
+            # Not the hundreds of others.
+            known = known.filter(Q(role__in=STAFF_ROLES) | Q(pk=member.pk))
+        names = {source_name(number): nickname for number, nickname in known.values_list("number", "nickname")}
+    if run.owner_id == user.pk:
+        names[source] = name
+    return PlaceInRun(source, name, names)
 
 
 def source_of(user: User, run: Run) -> str:
-    """The identity of a user in the journals of a run: the number of a participant, never a name. The owner of a run
-    outside of classes is `p1`.
-    """
+    """The identity of a user in the journals of a run: `PlaceInRun.source`."""
+    return _source_of(user, run, None if run.owner_id == user.pk else _member_of(user, run))
+
+
+def _member_of(user: User, run: Run) -> Participant | None:
+    if run.classroom_id is None:
+        return None
+    return Participant.objects.filter(classroom_id=run.classroom_id, user=user).order_by().first()
+
+
+def _source_of(user: User, run: Run, member: Participant | None) -> str:
     if run.owner_id == user.pk:
         return run.participant.source if run.participant else OWNER_SOURCE
-    member = Participant.objects.filter(classroom_id=run.classroom_id or 0, user=user).first()
     return member.source if member else ""
-
-
-def names_of_sources(user: User, run: Run) -> dict[str, str]:
-    """The names behind the sources of a run's commands that the user may know, by source. Recordings of before hold
-    names themselves.
-    """
-    names: dict[str, str] = {}
-    if run.classroom is not None:
-        member = membership_of(user, run.classroom)
-        known = run.classroom.participants.exclude(nickname="")
-        if member is not None and not member.is_staff:
-            # Not the hundreds of others.
-            known = known.filter(Q(role__in=STAFF_ROLES) | Q(pk=member.pk))
-        if member is not None:
-            names = {source_name(number): nickname for number, nickname in known.values_list("number", "nickname")}
-    if run.owner_id == user.pk:
-        names[source_of(user, run)] = shown_name(user)
-    return names
 
 
 def shown_name(user: User) -> str:
     """The displayed name of a user: a guest's nickname, otherwise the number."""
     guest = Participant.objects.filter(user=user, is_guest=True).first()
-    return (guest.nickname or guest.source) if guest else user.get_username()
+    return _name_of(guest) if guest else user.get_username()
+
+
+def _name_of(guest: Participant) -> str:
+    return guest.nickname or guest.source
 
 
 def branches_and_bookmarks(branch: Branch) -> tuple[list[Branch], list[Bookmark]]:
@@ -114,6 +146,14 @@ def branch_choices(user: User | AnonymousUser) -> list[dict[str, Any]]:
         for run in runs_of(user)
         for branch in run.branches.all()
     ]
+
+
+def branch_pairs(choices: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Of each run with a fork its first branch and its newest one, to compare: newest runs first."""
+    ends: dict[str, list[dict[str, Any]]] = {}
+    for choice in choices:
+        ends.setdefault(choice["run"], []).append(choice)
+    return [(branches[0], branches[-1]) for branches in ends.values() if len(branches) > 1]
 
 
 def forked_at_us(user: User | AnonymousUser, run: str, one: str, other: str) -> int | None:

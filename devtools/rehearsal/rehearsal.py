@@ -14,7 +14,7 @@ from devtools.rehearsal.looking import Looking
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Learner, Observer, Participant, clock_ms, stall
 from devtools.rehearsal.visitor import Refused, Visitor
-from lab.actions.classes.live_class import lesson_of
+from lab.actions.classes.lessons.start import lesson_of
 
 JOINING_AT_ONCE = 8
 POLL_S = 20.0

@@ -3,20 +3,24 @@ run.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 from asgiref.sync import sync_to_async
+from django.db import transaction
 
-from lab.actions.start_run import enter_class_run
+from lab.actions.start_run import enter_class_run, new_slug
+from lab.archives.unfinished import UnfinishedFolder
 from lab.models import Branch, Class, Participant
-from lab.recordings.folder import remove_run_folder
+from lab.recordings.folder import BranchFolder, run_folder
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
 from lab.runtime.classes.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.policy import IN_CLASS
+from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 _FACTS = "handout.json"
@@ -84,20 +88,52 @@ async def take_state(host: Host, participant: Participant, number: int, name: st
     """A new run of the participant that continues from the handout. Its engine is built when they act on it; their
     earlier runs are kept. Raises Refusal if the handout does not exist, or they have too many runs.
     """
-    classroom = participant.classroom
-    folder = handout_folder(classroom.slug, number)
+
+    async def taken() -> Branch:
+        branch = await sync_to_async(take_state_here)(participant, number, name, host.folder)
+        host.set_policy(branch.run.slug, IN_CLASS)
+        return branch
+
+    # The thread goes on when the request is cancelled, and what it enters is a run of a class.
+    return await asyncio.shield(taken())
+
+
+def take_state_here(
+    participant: Participant,
+    number: int,
+    name: str,
+    folder_of: Callable[[str, str], BranchFolder],
+    assign: Callable[[Branch], None] = lambda branch: None,
+) -> Branch:
+    """The same in the calling thread; `folder_of` is that of the host, which has to be told that the run is one of a
+    class. `assign` stores in the same transaction what else depends on the run. Hundreds get their labs within seconds:
+    each step in a thread of its own would be several thread switches more for each of them.
+    """
+    handout = handout_folder(participant.classroom.slug, number)
+    facts = _facts_of(handout, number)
+    slug = new_slug()
+    folder = UnfinishedFolder(run_folder(slug))
     try:
-        facts = msgspec.json.decode((folder.path / _FACTS).read_bytes(), type=_Facts)
+        folder.begin()
+        copy_handout(handout, folder_of(slug, MAIN))
+        with transaction.atomic():
+            branch = _enter(participant, name, facts, slug)
+            assign(branch)
+    except BaseException:
+        folder.discard()
+        raise
+    folder.keep()
+    return branch
+
+
+def _facts_of(handout: BranchFolder, number: int) -> _Facts:
+    try:
+        return msgspec.json.decode((handout.path / _FACTS).read_bytes(), type=_Facts)
     except FileNotFoundError:
         raise Refusal("refusal.no_handout", 404, number=number) from None
-    branch = await sync_to_async(enter_class_run)(
-        participant, name, seed=facts.seed, brokers=facts.brokers, era=facts.era, origin=facts.origin
+
+
+def _enter(participant: Participant, name: str, facts: _Facts, slug: str) -> Branch:
+    return enter_class_run(
+        participant, name, seed=facts.seed, brokers=facts.brokers, era=facts.era, origin=facts.origin, slug=slug
     )
-    try:
-        await asyncio.to_thread(copy_handout, folder, host.folder(branch.run.slug, branch.name))
-    except BaseException:
-        await sync_to_async(branch.run.delete)()
-        remove_run_folder(branch.run.slug)
-        raise
-    host.set_policy(branch.run.slug, IN_CLASS)
-    return branch

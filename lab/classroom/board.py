@@ -43,11 +43,13 @@ class Now(NamedTuple):
         roles: of all members.
         grants: rights to labs granted by the class.
         paused: labs that are paused for the class.
+        handout: with which the labs of the lesson began.
         pace: the last step that learners may reach; 0 for none.
         lead: the presenter and the term.
-        stage: the participant on stage, and whether they are named.
+        stage: the participant on stage, whether they are named, and their lab.
         looks: viewers of labs, by learner.
         labs: of learners, by participant.
+        fronts: the labs that learners have in front, theirs or from a given state, by participant.
         lead_lab: the lab that is followed; empty for none.
         settling: the poll that a lab is settling, if any.
     """
@@ -55,11 +57,13 @@ class Now(NamedTuple):
     roles: dict[str, str]
     grants: frozenset[LabGrant]
     paused: frozenset[str]
+    handout: int
     pace: int
     lead: tuple[str, int] | None
-    stage: tuple[str, bool] | None
+    stage: tuple[str, bool, str] | None
     looks: dict[str, tuple[str, ...]]
     labs: dict[str, str]
+    fronts: dict[str, str]
     lead_lab: str
     is_held: bool
     ended: str
@@ -85,11 +89,13 @@ def now_of(state: State) -> Now:
         roles={p: person.role for p, person in state.people.items() if person.is_in},
         grants=grants_of(state),
         paused=paused_labs(state),
+        handout=state.handout,
         pace=state.pace,
         lead=(state.lead.p, state.lead.term) if state.lead else None,
-        stage=(stage.p, stage.is_named) if stage is not None and stage.is_shown else None,
+        stage=(stage.p, stage.is_named, stage.lab) if stage is not None and stage.is_shown else None,
         looks={p: tuple(person.looked_by) for p, person in state.people.items() if person.looked_by},
         labs={person.p: person.lab for person in state.learners() if person.lab},
+        fronts={person.p: person.works_in for person in state.learners() if person.works_in},
         lead_lab=state.lead.lab if state.lead else "",
         is_held=state.is_held,
         ended=state.ended,
@@ -143,6 +149,15 @@ class _Happened(NamedTuple):
     concerned: frozenset[str]
 
 
+class News(NamedTuple):
+    """Who sees something of what was written last: all who are not staff, and `people` who see what others do not.
+    Staff see something of nearly everything.
+    """
+
+    is_public: bool
+    people: set[str]
+
+
 class Board:
     """The published class. Used in the event loop's thread."""
 
@@ -163,8 +178,9 @@ class Board:
         self._frames: dict[tuple[Audience, int], bytes] = {}
         self._snaps: dict[Audience, list[bytes]] = {}
 
-    def take(self, published: Published) -> None:
-        """Adds what was written last."""
+    def take(self, published: Published) -> News:
+        """Adds what was written last; returns who sees something of it."""
+        seen = self._seen["public"]
         self._entries += published.entries
         if published.entries:
             self.last_seq = published.entries[-1].seq
@@ -173,11 +189,13 @@ class Board:
         self._sections["public"] |= published.public
         self._mine |= published.mine
         self.now = published.now
+        people: set[str] = set()
         for entry in published.entries:
-            self._note_seen(entry, published, changed)
+            people |= self._note_seen(entry, published, changed)
         self._happened.clear()
         self._frames.clear()
         self._snaps.clear()
+        return News(self._seen["public"] > seen, people)
 
     def _changed(self, published: Published) -> set[str]:
         """The sections for everyone that have another value than before: a vote changes that of staff alone, and
@@ -192,13 +210,16 @@ class Board:
             self._untold |= changed
         return changed
 
-    def _note_seen(self, entry: Entry, published: Published, changed: set[str]) -> None:
+    def _note_seen(self, entry: Entry, published: Published, changed: set[str]) -> set[str]:
+        """Notes who sees something of an event; returns those who see what others do not."""
         if entry.sees == "all" or not changed.isdisjoint(entry.paths):
             self._seen["public"] = entry.seq
         if entry.sees != "tape" or not published.staff.keys().isdisjoint(entry.paths):
             self._seen["staff"] = entry.seq
-        for p in _concerned(entry):
+        people = _concerned(entry)
+        for p in people:
             self._seen_by[p] = entry.seq
+        return people
 
     def has_since(self, seq: int) -> bool:
         """Whether all events after `seq` are kept."""

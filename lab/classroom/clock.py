@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 MAX_GAP_MS = 24 * 3600 * 1000
-MAX_STAMP_AGE_US = 10_000_000
 
 
 class Clocks(Protocol):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from lab.classroom.acts.ops import Anchor, AnyAct, DoorAct, Lab, Person, Position, Short, Thousandth
+from lab.classroom.acts.ops import Anchor, AnyAct, AnyLab, DoorAct, Lab, Person, Position, Short, Thousandth
 from lab.classroom.events import CLASS
 from lab.protocol.frames import InvalidFrame, read_frame
 
@@ -94,9 +94,10 @@ class PointFrame(msgspec.Struct, tag_field="k", tag="point"):
 
 
 class Here(msgspec.Struct, tag_field="k", tag="here"):
-    """`hidden`: whether the page is hidden. `sight`: participants whose tiles are visible."""
+    """`hidden`: whether the page is hidden. `sight`: participants whose tiles are visible. `lab`: that of the page."""
 
     hidden: bool = False
+    lab: AnyLab = ""
     sight: Annotated[tuple[Person, ...], Meta(max_length=500)] = ()
 
 
@@ -156,7 +157,7 @@ class ClassNo(msgspec.Struct, tag_field="k", tag="no"):
 
 
 class Count(msgspec.Struct, tag_field="k", tag="count"):
-    """Number of participants present; volatile."""
+    """For the projector: the number of participants present; volatile."""
 
     class_us: int
     learners: int
@@ -174,7 +175,9 @@ class Caption(msgspec.Struct, tag_field="k", tag="caption"):
 
 
 class Alarm(msgspec.Struct, tag_field="k", tag="alarm"):
-    """For staff; volatile. `why`: wrong_codes (many in a minute: offer another code)."""
+    """For staff; volatile. `why`: wrong_codes (many in a minute: offer another code), new_code (the pages that show the
+    code ask for it, the projector's too).
+    """
 
     class_us: int
     why: str

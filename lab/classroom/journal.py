@@ -4,7 +4,6 @@ Offset = seq, timestamp = class time in microseconds. Offset 0 holds the header.
 after `sync` they survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -159,14 +158,3 @@ def _fold_version() -> str:
     for path in [here / "state.py", *sorted((here / "folds").glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def remove_class_folder(folder: Path) -> None:
-    """Deletes everything that a class has on disk. The folder is renamed first, so that a crash cannot leave part of
-    it.
-    """
-    if folder.exists():
-        doomed = folder.with_name(f".deleted-{folder.name}")
-        shutil.rmtree(doomed, ignore_errors=True)
-        folder.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 NoticeKind = Literal[
-    "class_opened", "class_ended", "door_opened", "door_closed", "under_attack",
+    "class_opened", "class_ended", "door_opened", "door_closed", "door_changed", "code_renewed",
+    "under_attack",
     "waiting", "joined", "lab_given", "came_back", "left", "renamed", "role_given", "kicked", "let_back", "erased",
 ]  # fmt: skip
 

@@ -81,7 +81,7 @@ def settling_of(state: State) -> Settling | None:
         found.settled_in,
         found.settled_from,
         found.form,
-        state.chapter,
+        found.lesson,
         found.step,
         found.when,
         found.holds,

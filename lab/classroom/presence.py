@@ -5,6 +5,10 @@ participant who has reconnected.
 from collections.abc import Iterator
 
 AWAY_AFTER_US = 10_000_000
+BACK_AFTER_START_US = 75_000_000
+"""After a start of the server, pages wait up to ten seconds between two tries, and browsers run the timers of a hidden
+page once a minute.
+"""
 
 
 class Sockets:
@@ -13,10 +17,12 @@ class Sockets:
     def __init__(self) -> None:
         self._pages: dict[str, dict[object, bool]] = {}
         self._gone_us: dict[str, int] = {}
+        self._expected: set[str] = set()
 
     def opened(self, p: str, socket: object) -> None:
         self._pages.setdefault(p, {})[socket] = False
         self._gone_us.pop(p, None)
+        self._expected.discard(p)
 
     def closed(self, p: str, socket: object, now_us: int) -> None:
         pages = self._pages.get(p, {})
@@ -29,6 +35,7 @@ class Sockets:
         """Expects a participant who was present before the server started; they are away if they do not come back."""
         if p not in self._pages:
             self._gone_us.setdefault(p, now_us)
+            self._expected.add(p)
 
     def set_hidden(self, p: str, socket: object, hidden: bool) -> None:
         if socket in self._pages.get(p, {}):
@@ -46,8 +53,11 @@ class Sockets:
         return list(self._pages)
 
     def take_away(self, now_us: int) -> Iterator[tuple[str, int]]:
-        """Participants without a socket for ten seconds, each reported once, with the instant of the disconnect."""
+        """Participants without a socket for ten seconds, each reported once, with the instant of the disconnect. Those
+        who were present before the server started have longer to come back.
+        """
         for p, gone_us in list(self._gone_us.items()):
-            if now_us - gone_us >= AWAY_AFTER_US:
+            if now_us - gone_us >= (BACK_AFTER_START_US if p in self._expected else AWAY_AFTER_US):
                 del self._gone_us[p]
+                self._expected.discard(p)
                 yield p, gone_us

@@ -17,7 +17,7 @@ from lab.classroom.board import Board, Now, Published
 from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.clock import Clocks, MachineClocks
 from lab.classroom.events import ROOM, ClassEnvelope
-from lab.classroom.frames import Caption, Count, LookedAt, PointFrame, Shed
+from lab.classroom.frames import Caption, Count, LookedAt, Place, PointFrame, Shed
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.presence import Sockets
@@ -28,9 +28,11 @@ from lab.protocol.frames import encode
 from lab.texts.refusal import Refusal
 
 PUBLIC_PACE_S = 0.05
-"""Minimum interval between frames of events to participants other than staff: the first event is sent at once, those
-that follow in one frame.
+"""Minimum interval between frames of events that all participants see, staff apart: the first event is sent at once,
+those that follow in one frame. What a single participant sees is sent at once.
 """
+COUNTED: Place = "projector"
+"""The page that shows how many are here. The others get no number: while hundreds join, it is another each second."""
 TICK_S = 1.0
 VIEW_KEPT_S = 0.2
 """Minimum interval at which the presenter's view is written."""
@@ -44,6 +46,8 @@ class Seat(Protocol):
     outbox: Outbox
     sight: frozenset[str]
     """Participants whose tiles its page shows."""
+    place: Place
+    """Which page it is."""
 
     def welcome(self) -> None:
         """The role has changed: sends a welcome."""
@@ -65,8 +69,10 @@ class Room:
         self._seats: dict[str, list[Seat]] = {}
         self._sockets = Sockets()
         self._limits: dict[str, ActLimits] = {}
-        self._views = {"leader": Bucket(10, 10), "point": Bucket(10, 10)}
+        self._views = {"leader": Bucket(10, 10), "stage": Bucket(10, 10), "point": Bucket(10, 10)}
         self._view: ChangeView | None = None
+        self._stage_view: tuple[tuple[str, bool, str], bytes] | None = None
+        """The stage that the newest view of it belongs to, and that view, for pages that connect."""
         self._view_timer: asyncio.TimerHandle | None = None
         self._public_timer: asyncio.TimerHandle | None = None
         self._public_told_s = -PUBLIC_PACE_S
@@ -74,7 +80,7 @@ class Room:
         self._ticker: asyncio.Task[None] | None = None
         self._is_closed = False
         self._shed = 0
-        self._told_count = 0, 0
+        self._told_count: tuple[int, int] | None = None
 
     @staticmethod
     async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
@@ -97,6 +103,8 @@ class Room:
         await asyncio.to_thread(writer.start)
         for p in expected:
             room._sockets.expect(p, room.now_us())
+            # They do not count as idle until one of their pages is back.
+            writer.set_hidden(p, True)
         room._ticker = asyncio.create_task(room._tick(), context=Context())
         return room
 
@@ -172,7 +180,12 @@ class Room:
         self._seats.setdefault(p, []).append(seat)
         was_here = self._sockets.is_here(p)
         self._sockets.opened(p, seat)
-        seat.outbox.set("count", encode(Count(self.now_us(), *self._here())))
+        stage, kept = self.board.now.stage, self._stage_view
+        if kept is not None and kept[0] == stage and stage[0] != p:
+            seat.outbox.set("view/stage", kept[1])
+        if seat.place == COUNTED:
+            seat.outbox.set("count", encode(Count(self.now_us(), *self._here())))
+            self._told_count = None
         if not was_here:
             self.tell(Given(ROOM, ComeBack(p)))
             self._writer.set_hidden(p, False)
@@ -206,17 +219,22 @@ class Room:
     # Volatile
 
     def view(self, p: str, term: int, view: LookedAt) -> None:
-        """The view of a page, for those who follow it or look at it."""
+        """The view of a page, for those who follow it or look at it; of another lab, only for the latter."""
         frame = {"k": "view", "p": p, "term": term, "class_us": self.now_us(), "view": view}
         shown = encode(frame)
         now = self.board.now
-        if now.lead == (p, term):
+        run = view.branch.partition("/")[0]
+        if now.lead == (p, term) and run == now.lead_lab.partition("/")[0]:
             if not self._views["leader"].take(self.now_us()):
                 return
             self._keep_view(ChangeView(term, encode(view).decode()))
             self._send("view", shown, but=p)
-        elif now.stage is not None and now.stage[0] == p:
-            self._send("view/stage", shown if now.stage[1] else encode(frame | {"p": ""}), but=p)
+        if now.stage is not None and now.stage[0] == p and run == now.stage[2].partition("/")[0]:
+            if not self._views["stage"].take(self.now_us()):
+                return
+            of_stage = encode(frame | {"p": p if now.stage[1] else "", "stage": now.stage[2]})
+            self._stage_view = now.stage, of_stage
+            self._send("view/stage", of_stage, but=p)
         for looker in now.looks.get(p, ()):
             for seat in self._seats.get(looker, ()):
                 seat.outbox.set(f"view/{p}", shown)
@@ -247,6 +265,12 @@ class Room:
         for seat in self.staff_seats():
             seat.outbox.set(topic, frame)
 
+    def tell_door(self, frame: bytes) -> None:
+        """A volatile frame about the door, for the pages that may show the class code."""
+        for seat in self.seats():
+            if seat.place == COUNTED or seat.outbox.viewer.audience == "staff":
+                seat.outbox.set("door", frame)
+
     def _send(self, topic: str, frame: bytes, but: str) -> None:
         for p, seats in self._seats.items():
             if p != but:
@@ -268,30 +292,36 @@ class Room:
 
     def _take(self, published: Published) -> None:
         before = self.board.now
-        self.board.take(published)
-        are_others = before.roles != self.board.now.roles
-        for seat in self.seats():
-            if are_others or seat.outbox.viewer.audience == "staff":
-                self._refresh_seat(seat)
-        if self._public_timer is None:
+        news = self.board.take(published)
+        roles, now_roles = before.roles, self.board.now.roles
+        for p in [p for p in self._seats if roles.get(p) != now_roles.get(p)]:
+            for seat in list(self._seats[p]):
+                self._change_role(seat)
+        for seat in self.staff_seats():
+            seat.outbox.notify()
+        for p in news.people:
+            for seat in self._seats.get(p, ()):
+                seat.outbox.notify()
+        if news.is_public and self._public_timer is None:
             wait_s = self._public_told_s + PUBLIC_PACE_S - self._loop.time()
             self._public_timer = self._loop.call_later(max(0.0, wait_s), self._notify_public)
         if before != self.board.now:
             for listener in self._listeners:
                 listener(self.board.now)
 
-    def _refresh_seat(self, seat: Seat) -> None:
+    def _change_role(self, seat: Seat) -> None:
         known = self.board.viewer(seat.outbox.viewer.p)
         if known is None:
             seat.end("kicked", again=False)
         elif known != seat.outbox.viewer:
             seat.outbox.restart(known)
             seat.welcome()
-        elif known.audience == "staff":
-            seat.outbox.notify()
 
     def _notify_public(self) -> None:
         self._public_timer, self._public_told_s = None, self._loop.time()
+        self._notify_all()
+
+    def _notify_all(self) -> None:
         for seat in self.seats():
             seat.outbox.notify()
 
@@ -302,15 +332,23 @@ class Room:
                 self.tell(Given(ROOM, GoAway(p, since_us)))
             self.tell(Given(ROOM, Tick()))
             self._tell_count()
+            # Pages that have seen nothing for long are notified of the class's position.
+            self._notify_all()
             if self._shed:
                 # For staff who connect later.
                 self.tell_staff("shed", encode(Shed(self.now_us(), self._shed)))
 
     def _tell_count(self) -> None:
+        screens = [seat for seat in self.seats() if seat.place == COUNTED]
         count = self._here()
-        if count != self._told_count:
+        if screens and count != self._told_count:
             self._told_count = count
-            self._send("count", encode(Count(self.now_us(), *count)), but="")
+            for seat in screens:
+                seat.outbox.set("count", encode(Count(self.now_us(), *count)))
+
+    def people_here(self) -> list[str]:
+        """Participants with an open page."""
+        return self._sockets.here()
 
     def _here(self) -> tuple[int, int]:
         """The number of learners and of observers who are present."""

@@ -36,11 +36,16 @@ class Person(msgspec.Struct):
 
     Attributes:
         since_us: of `presence`.
+        claims: the participant whom they claim to be, while they wait; empty for none.
+        lab: their own lab, `run/branch`, in the lesson that the class is at; empty for none.
+        lab_refused: why it could not be made, as in `events.room.LabRefused`; else empty.
+        front: the lab from a given state that they have in front, `run/branch`; empty for their own lab.
         step: the active step, from 1; one past the last when all are completed.
         signs: of each step with progress: `done`, `hinted` (done with hints), `lost`.
         hints: number of opened hints, by step.
         refused, resets, lost: since the last progress.
         progress_us: when a step was last reached, or the class opened for them.
+        stopped_us: how long the server did not run since then.
     """
 
     p: str
@@ -50,8 +55,11 @@ class Person(msgspec.Struct):
     since_us: int
     presence: Presence = "here"
     waits: bool = False
+    claims: str = ""
     is_kicked: bool = False
     lab: str = ""
+    lab_refused: str = ""
+    front: str = ""
     step: int = 1
     signs: dict[int, str] = {}
     hints: dict[int, int] = {}
@@ -59,6 +67,7 @@ class Person(msgspec.Struct):
     resets: int = 0
     lost: int = 0
     progress_us: int = 0
+    stopped_us: int = 0
     predictions: int = 0
     right: int = 0
     settled: int = 0
@@ -82,6 +91,16 @@ class Person(msgspec.Struct):
         return not self.waits and not self.is_kicked and self.presence != "left"
 
     @property
+    def works_in(self) -> str:
+        """The lab that they have in front, of those that are theirs in this class."""
+        return self.front or self.lab
+
+    @property
+    def may_be_asked(self) -> bool:
+        """Whether they may be asked for the stage again."""
+        return self.stage_refusals < STAGE_REFUSALS
+
+    @property
     def is_staff(self) -> bool:
         return self.role in STAFF
 
@@ -93,19 +112,23 @@ class Door(msgspec.Struct):
 
 
 class Lead(msgspec.Struct):
+    """`handout`: that of the lesson in which it was taken."""
+
     term: int
     p: str
     lab: str
+    handout: int = 1
 
 
 class Stage(msgspec.Struct):
-    """Invited until `until_us`, or shown."""
+    """Invited until `until_us`, or shown. `was_following`: whether they followed the presenter before."""
 
     p: str
     lab: str
     until_us: int = 0
     is_shown: bool = False
     is_named: bool = False
+    was_following: bool = False
 
 
 class Help(msgspec.Struct):
@@ -164,7 +187,8 @@ PollPhase = Literal["made", "open", "closed", "discussed", "ended"]
 class Poll(msgspec.Struct):
     """`rounds`: for each round, the votes by voter. `when`, `holds`, `asks`, `within_s`: how a lab settles it, as in
     `events.poll.PollMade`. `settled_in`: the lab that is settling it, from event `settled_from` on; empty for none.
-    `why_not`: why the lab did not settle it. `by`: who set the outcome.
+    `why_not`: why the lab did not settle it. `by`: who set the outcome. `tags`: of each choice the misconception behind
+    it, empty for none. `lesson`: the slug of the lesson that `step` belongs to.
     """
 
     form: Literal["choice", "number", "point", "prediction"]
@@ -191,11 +215,50 @@ class Poll(msgspec.Struct):
     settled_from: int = 0
     why_not: str = ""
     by: str = ""
+    tags: tuple[str, ...] = ()
+    other_text: int = 0
+    other_choices: tuple[int, ...] = ()
+    lesson: str = ""
 
     @property
     def is_settled_by_lab(self) -> bool:
         """Whether a lab can determine the outcome."""
         return bool(self.holds or self.asks) or (self.form == "prediction" and self.step > 0)
+
+
+class Mistake(msgspec.Struct):
+    """A misconception, or a wrong state of a step, and the learners who showed it. `steps`: at which; `last_us`: when
+    last.
+    """
+
+    by: Literal["choice", "state"]
+    people: list[str] = []
+    steps: list[int] = []
+    last_us: int = 0
+
+
+class LessonWork(msgspec.Struct):
+    """What a learner did in a lesson that the class has left: fields of `Person`."""
+
+    p: str
+    lab: str
+    step: int
+    signs: dict[int, str]
+    hints: dict[int, int]
+    predictions: int
+    settled: int
+    right: int
+
+
+class PastLesson(msgspec.Struct):
+    """A lesson that the class has left, by the slug `chapter`. `first_poll` and `last_poll`: of those made in it."""
+
+    chapter: str
+    steps: int
+    works: list[LessonWork]
+    mistakes: dict[str, Mistake]
+    first_poll: int
+    last_poll: int
 
 
 class Stroke(msgspec.Struct):
@@ -222,9 +285,11 @@ class ActDone(msgspec.Struct, array_like=True):
 
 
 class State(msgspec.Struct):
-    """`poll`: the number of the current poll, 0 for none. `term`: of the last lead. `is_recording`: on the record,
-    which is the default. `microphone`: the participant whose sound is recorded. `acts`: those of the last ten minutes,
-    by `who/id`, oldest first.
+    """`chapter`: the slug of the lesson that the class works on, in labs that began as the handout `handout`;
+    `lessons`: those before it. What people have reached, `pace`, `timer` and `mistakes` are of this lesson alone.
+    `poll`: the number of the current poll, 0 for none. `term`: of the last lead. `is_recording`: on the record, which
+    is the default. `microphone`: the participant whose sound is recorded. `mistakes`: by `mistakes.mistake_key`;
+    `are_mistakes_shown`: on the projector. `acts`: those of the last ten minutes, by `who/id`, oldest first.
     """
 
     last_seq: int = 0
@@ -234,6 +299,8 @@ class State(msgspec.Struct):
     steps: int = 0
     minutes: int = 0
     step_hints: tuple[int, ...] = ()
+    handout: int = 1
+    lessons: list[PastLesson] = []
     opened_us: int = -1
     ended: str = ""
     door: Door = msgspec.field(default_factory=Door)
@@ -251,6 +318,8 @@ class State(msgspec.Struct):
     handouts: dict[int, Handout] = {}
     polls: dict[int, Poll] = {}
     poll: int = 0
+    mistakes: dict[str, Mistake] = {}
+    are_mistakes_shown: bool = False
     is_recording: bool = True
     microphone: str = ""
     audio_us: int = 0
@@ -262,6 +331,11 @@ class State(msgspec.Struct):
     ink: dict[int, Stroke] = {}
     last_ink: int = 0
     acts: dict[str, ActDone] = {}
+
+    @property
+    def first_poll(self) -> int:
+        """The lowest number that a poll of this lesson can have."""
+        return self.lessons[-1].last_poll + 1 if self.lessons else 1
 
     @property
     def is_open(self) -> bool:

@@ -55,6 +55,8 @@ class StuckWatch:
         self._done_us: dict[int, dict[str, int]] = {}
         self._hidden: set[str] = set()
         self._looked_us = -1
+        self._handout = 1
+        """That of the lesson whose steps were done."""
 
     def set_hidden(self, p: str, hidden: bool) -> None:
         """All pages of a learner are hidden, or one has become visible."""
@@ -86,6 +88,9 @@ class StuckWatch:
         """Advances working time to now; yields the changes."""
         passed_us = min(now_us - self._looked_us, MAX_TICK_US) if self._looked_us >= 0 else 0
         self._looked_us = now_us
+        if self._handout != state.handout:
+            self._handout = state.handout
+            self._done_us.clear()
         for person in state.learners():
             work = self._work_of(state, person, now_us)
             if work.runs:
@@ -99,8 +104,9 @@ class StuckWatch:
     def _work_of(self, state: State, person: Person, now_us: int) -> Work:
         work = self._works.get(person.p)
         if work is None:
-            # After a restart of the server or a join, the time since the last progress counts as working time.
-            worked_us = max(0, now_us - person.progress_us)
+            # After a restart of the server or a join, the time since the last progress counts as working time, without
+            # the time in which the server did not run.
+            worked_us = max(0, now_us - person.progress_us - person.stopped_us)
             work = self._works[person.p] = Work(person.step, person.progress_us, worked_us)
         elif work.progress_us != person.progress_us or work.step != person.step:
             if person.signs.get(work.step) in ("done", "hinted"):

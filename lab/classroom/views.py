@@ -11,6 +11,7 @@ import msgspec
 
 from lab.classroom.audience import Audience
 from lab.classroom.polls import advice, right_answer, split_of
+from lab.classroom.results.mistakes import FEWEST_SHOWN, mistakes_of
 from lab.classroom.state import Help, Instant, Person, Poll, Question, State
 
 
@@ -56,6 +57,7 @@ def _class(state: State, words: Words, audience: Audience) -> Any:
         "minutes": state.minutes,
         "opened_us": state.opened_us,
         "ended": state.ended,
+        "handout": state.handout,
     }
 
 
@@ -128,6 +130,8 @@ def _person(state: State, words: Words, audience: Audience, p: str) -> Any:
         "since_us": person.since_us,
         "waits": person.waits,
     }
+    if person.claims:
+        shown["claims"] = person.claims
     if person.role == "learner":
         shown |= _work_of(state, person)
     if p in state.helps:
@@ -138,7 +142,8 @@ def _person(state: State, words: Words, audience: Audience, p: str) -> Any:
 def _work_of(state: State, person: Person) -> dict[str, Any]:
     hand = person.hand
     return {
-        "lab": person.lab,
+        "lab": person.works_in,
+        "lab_refused": person.lab_refused,
         "step": person.step,
         "signs": {str(step): sign for step, sign in sorted(person.signs.items())},
         "hints": sum(person.hints.values()),
@@ -156,6 +161,7 @@ def _work_of(state: State, person: Person) -> dict[str, Any]:
         "looked_by": person.looked_by,
         "time_percent": person.time_percent,
         "stage_refusals": person.stage_refusals,
+        "may_be_asked": person.may_be_asked,
     }
 
 
@@ -192,6 +198,17 @@ def question_view(asked: Question, words: Words, *, shows_who: bool, shows_place
     }
 
 
+def _mistakes(state: State, words: Words, audience: Audience) -> Any:
+    if audience == "staff":
+        rows = msgspec.to_builtins(mistakes_of(state))
+        return {"shown": state.are_mistakes_shown, "fewest": FEWEST_SHOWN, "rows": rows}
+    if not state.are_mistakes_shown:
+        return None
+    # The mistake of a single learner is not shown to the class.
+    rows = msgspec.to_builtins(mistakes_of(state, fewest=FEWEST_SHOWN))
+    return {"shown": True, "fewest": FEWEST_SHOWN, "rows": rows}
+
+
 def _note(state: State, words: Words, audience: Audience, number: int) -> Any:
     note = state.notes.get(number)
     if note is None:
@@ -213,11 +230,18 @@ def _poll(state: State, words: Words, audience: Audience, number: int) -> Any:
         "anonymous": poll.is_anonymous,
         "asks_sure": poll.asks_sure,
         "step": poll.step,
+        "lesson": poll.lesson,
         "phase": poll.phase,
         "until_us": poll.until_us,
         "round": len(poll.rounds),
         "shown": poll.is_shown,
     }
+    if poll.other_choices:
+        shown["other"] = {
+            "lang": words.text(poll.other_choices[0])[1],
+            "text": words.text(poll.other_text)[0] if poll.other_text else "",
+            "choices": [words.text(choice)[0] for choice in poll.other_choices],
+        }
     if audience == "staff":
         shown |= _poll_for_staff(poll)
     elif poll.is_shown:
@@ -300,6 +324,7 @@ _WHOLE: dict[str, Show] = {
     "pace": lambda state, words, audience: state.pace,
     "paused": lambda state, words, audience: state.is_paused,
     "timer": _timer,
+    "mistakes": _mistakes,
     "recording": lambda state, words, audience: state.is_recording,
     "audio": _audio,
 }
@@ -316,7 +341,9 @@ def own_view(state: State, words: Words, p: str) -> Any:
         "name": words.name(p),
         "waits": person.waits,
         "kicked": person.is_kicked,
-        "lab": person.lab,
+        "lab": person.works_in,
+        "own_lab": person.lab,
+        "lab_refused": person.lab_refused,
         "step": person.step,
         "signs": {str(step): sign for step, sign in sorted(person.signs.items())},
         "follows": person.follows,

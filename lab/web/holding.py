@@ -5,6 +5,7 @@ rights change.
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from typing import Any, TypeVar
 
@@ -19,6 +20,10 @@ from lab.web.classes.guests import person_of_scope
 T = TypeVar("T")
 CLOSED_ABNORMALLY = 1006
 """The close code of a connection that ended without one (RFC 6455, 7.4.1)."""
+_readers = ThreadPoolExecutor(1, thread_name_prefix="sockets")
+"""Reads people and rights for sockets. When a lab is shown to a class, hundreds of sockets open and others check their
+rights again: the acts of those who are there do not wait for them in the thread of the database.
+"""
 
 
 class HoldingSocket(AsyncWebsocketConsumer):
@@ -64,19 +69,23 @@ class HoldingSocket(AsyncWebsocketConsumer):
         hold(self, run)
 
     async def read_person(self, find: Callable[[User], T]) -> T | None:
-        """Finds out who the person is, and returns what `find` returns for them: both in one turn of the database's
-        thread, since many sockets open at once. None if nobody has signed in.
+        """Finds out who the person is, and returns what `find` returns for them: both in one turn of the thread, since
+        many sockets open at once. None if nobody has signed in.
         """
 
         def read() -> tuple[User, T] | None:
             user = person_of_scope(self.scope)
             return None if user is None else (user, find(user))
 
-        known = await sync_to_async(read)()
+        known = await self._read(read)
         if known is None:
             return None
         self._person, found = known
         return found
+
+    async def _read(self, look: Callable[[], T]) -> T:
+        """What `look` reads from the database about the person or their rights."""
+        return await sync_to_async(look, thread_sensitive=False, executor=_readers)()
 
     def entered(self) -> None:
         """The rights are known: they are read again if they have changed meanwhile."""

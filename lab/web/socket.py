@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from broker_core.texts import Text, render, text
@@ -41,6 +40,7 @@ from lab.rights import Right, let_go, rights_of
 from lab.runtime.host import host
 from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
 from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher
+from lab.selectors import PlaceInRun
 from lab.texts.refusal import Refusal
 from lab.web.act_limit import ALONE, IN_CLASS, ActLimit
 from lab.web.classes.guests import person_of_scope
@@ -57,24 +57,12 @@ class _Known:
     """What is known about the user of a socket, until rights change."""
 
     rights: frozenset[Right]
-    source: str
-    shown_name: str
-    names: dict[str, str]
-
-
-def _known(user: User, branch: Branch) -> _Known:
-    run = branch.run
-    return _Known(
-        rights_of(user, branch),
-        selectors.source_of(user, run),
-        selectors.shown_name(user),
-        selectors.names_of_sources(user, run),
-    )
+    place: PlaceInRun
 
 
 def _found(user: User, run: str, branch: str) -> tuple[Branch, _Known]:
-    found = selectors.branch_of(user, run, branch)
-    return found, _known(user, found)
+    found, rights = selectors.branch_and_rights(user, run, branch)
+    return found, _Known(rights, selectors.place_in(user, found.run))
 
 
 class LabSocket(HoldingSocket):
@@ -103,7 +91,7 @@ class LabSocket(HoldingSocket):
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
     async def _recheck(self) -> None:
-        known = await sync_to_async(self._known_now)()
+        known = await self._read(self._known_now)
         if known is None or "see" not in known.rights:
             # Even if the page does not close: nothing more is read from it or sent to it.
             self._known = replace(self._known, rights=frozenset())
@@ -113,11 +101,14 @@ class LabSocket(HoldingSocket):
         elif known != self._known:
             self._known = known
             if self._watcher is not None:
-                self._watcher.rights_changed(known.rights, known.names)
+                self._watcher.rights_changed(known.rights, known.place.names)
 
     def _known_now(self) -> _Known | None:
         user = person_of_scope(self.scope)
-        return _known(user, self._branch) if user is not None and user == self._user else None
+        if user is None or user != self._user:
+            return None
+        run = self._branch.run
+        return _Known(rights_of(user, run), selectors.place_in(user, run))
 
     def _require(self, right: Right) -> None:
         if right not in self._known.rights:
@@ -145,7 +136,7 @@ class LabSocket(HoldingSocket):
             await self._refuse_frame(refusal)
         except Refusal as refusal:
             if isinstance(frame, Do):
-                live_classes().command_refused(f"{self._branch.run.slug}/{self._branch.name}", self._known.source)
+                live_classes().command_refused(f"{self._branch.run.slug}/{self._branch.name}", self._known.place.source)
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _is_within_limit(self, frame_id: str | None) -> bool:
@@ -170,10 +161,10 @@ class LabSocket(HoldingSocket):
         run = self._branch.run
         visitor = Visitor(
             user_id=user.pk,
-            user=self._known.shown_name,
+            user=self._known.place.shown_name,
             run_name=run.name,
             rights=self._known.rights,
-            names=self._known.names,
+            names=self._known.place.names,
             language=self._language,
         )
         self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
@@ -194,7 +185,7 @@ class LabSocket(HoldingSocket):
         match frame:
             case Do():
                 self._require("act")
-                watcher.send(await submit_command.submit_command(self._lab, self._known.source, frame))
+                watcher.send(await submit_command.submit_command(self._lab, self._known.place.source, frame))
             case Time():
                 self._require("time")
                 watcher.send(await control_time.control_time(self._lab, frame))

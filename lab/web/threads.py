@@ -1,11 +1,15 @@
 """Request threads. All database queries of a request run in one thread; starting it, and connecting to the database in
 it, takes longer than most requests do, so both are kept for the next request.
+
+Django closes a connection that has become unusable before and after each request, in a thread switch each. After it is
+enough.
 """
 
 from typing import Any
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext
-from django.db import connections
+from django.core.signals import request_started
+from django.db import close_old_connections, connections, reset_queries
 
 MAX_IDLE_THREADS = 16
 """Maximum number of idle threads kept; the others end with their request."""
@@ -14,6 +18,8 @@ MAX_IDLE_THREADS = 16
 def with_request_threads(app: Any) -> Any:
     """An ASGI application each of whose requests has a thread of its own, which is kept when the request ends."""
     idle: list[ThreadSensitiveContext] = []
+    for receiver in (close_old_connections, reset_queries):
+        request_started.disconnect(receiver)
 
     async def with_thread(scope: dict[str, Any], receive: Any, send: Any) -> None:
         context = idle.pop() if idle else ThreadSensitiveContext()

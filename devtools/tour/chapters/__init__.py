@@ -8,6 +8,7 @@ from devtools.tour.chapters import (
     exercise,
     faults,
     own_files,
+    recorded_class,
     records,
     replay,
     restart,
@@ -30,6 +31,7 @@ CHAPTERS = (
     clients,
     solutions,
     own_files,
+    recorded_class,
     analytics,
     restart,
 )

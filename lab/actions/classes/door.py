@@ -13,6 +13,8 @@ from lab.texts.refusal import Refusal
 DOOR_MINUTES = 15
 RECORDS_LESSON = "records_lesson"
 """In the settings of a class of one, which records a lesson."""
+DOOR_FIELDS = ("state", "door_is_open", "door_until", "admits")
+"""What decides whether people may come in, and whether they wait."""
 
 
 def is_lesson(classroom: Class) -> bool:
@@ -57,12 +59,14 @@ def renew_code(classroom: Class, now: datetime) -> None:
         if is_open(classroom, now):
             classroom.code = draw_code(lambda code: Class.objects.filter(code=code).exists())
         classroom.save(update_fields=["code", "link_key"])
+    tell(Notice("code_renewed", classroom.pk))
 
 
 def set_admits(classroom: Class, admits: bool) -> None:
     """Whether people wait until staff let them in."""
     classroom.admits = admits
     classroom.save(update_fields=["admits"])
+    tell(Notice("door_changed", classroom.pk))
 
 
 def is_open(classroom: Class, now: datetime) -> bool:
@@ -80,12 +84,16 @@ def class_of_code(code: int | None, now: datetime) -> Class:
     return found
 
 
-def class_of_link(key: str, now: datetime) -> Class:
-    """The class of a link. Raises Refusal as `class_of_code`."""
-    found = Class.objects.filter(link_key=key).first()
-    if found is None or not is_open(found, now):
+def class_of_link(key: str) -> Class | None:
+    """The class of a link, whether its door is open or not."""
+    return Class.objects.filter(link_key=key).first()
+
+
+def ensure_open(linked: Class | None, now: datetime) -> Class:
+    """The class of a link, if its door is open. Raises Refusal as `class_of_code`."""
+    if linked is None or not is_open(linked, now):
         raise Refusal("refusal.no_class_link", 404)
-    return found
+    return linked
 
 
 def _close_expired(now: datetime) -> None:

@@ -1,10 +1,15 @@
 """The labs of a class: the instructor's, and one for each learner who is admitted, all from the same instant.
 
-That instant is the class's first handout: the chapter's set-up runs only once.
+That instant is a handout: the set-up of a lesson runs only once. When the class goes on with another lesson, all get
+labs of its handout; earlier ones are kept.
 """
 
 import asyncio
+import logging
 import shutil
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from asgiref.sync import sync_to_async
@@ -12,19 +17,28 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from lab import selectors
-from lab.actions.classes.live_class import class_folder, lesson_of
+from lab.actions.classes.door import is_lesson
+from lab.actions.classes.lessons.start import FIRST_HANDOUT, Start, has_gone_on, lesson_of, set_start, start_of
+from lab.actions.classes.live_class import LiveClass, class_folder
 from lab.actions.classes.start_class import delete_class
-from lab.actions.give_state import save_for_handout, set_aside, take_state
+from lab.actions.give_state import SetAside, save_for_handout, set_aside, take_state, take_state_here
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import RefuseLab
+from lab.classroom.events import ROOM
 from lab.classroom.notices import Notice, tell
-from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Role
+from lab.exercises.loader import exercises
+from lab.models import STAFF_ROLES, Branch, Class, ExerciseProgress, Participant, Presence, Role
 from lab.runtime.classes.handouts import handout_folder
 from lab.runtime.host import Host
+from lab.runtime.machine.space import is_disk_full
+from lab.runtime.policy import IN_CLASS
+from lab.texts.refusal import Refusal
 
-FIRST_HANDOUT = 1
-_LESSON = "lesson"
-"""In a class's settings: how its lesson begins."""
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
 _giving: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 """By participant: two tabs of one person get one lab."""
 
@@ -40,8 +54,7 @@ async def open_labs(host: Host, user: User, classroom: Class, language: str) -> 
         await sync_to_async(delete_class)(classroom, confirmed=True)
         await asyncio.to_thread(shutil.rmtree, class_folder(classroom.slug), ignore_errors=True)
         raise
-    await sync_to_async(_belongs)(branch, instructor)
-    await sync_to_async(_keep_start)(classroom, branch)
+    await sync_to_async(_begin)(classroom, instructor, branch)
 
 
 async def _first_lab(host: Host, user: User, classroom: Class, instructor: Participant, language: str) -> Branch:
@@ -52,62 +65,169 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
         return await take_state(host, instructor, FIRST_HANDOUT, classroom.title)
     lesson = lesson_of(classroom.chapter)
     branch = await (start_lesson(host, user, lesson, language) if lesson else open_lab(host, user, classroom.title))
-    lab = await host.lab(branch.run.slug, branch.name)
-    await lab.act(lambda live: live.pacer.set_mode("pause"))
-    await set_aside(host, classroom, branch, await save_for_handout(lab))
+    await set_aside_start(host, classroom, branch)
     return branch
 
 
-async def give_own_lab(host: Host, participant: Participant) -> None:
-    """Creates the lab of an admitted learner without one, if the class has labs. Raises Refusal without disk space."""
-    async with _giving.setdefault(participant.pk, asyncio.Lock()):
-        await participant.arefresh_from_db(fields=["run", "role"])
-        if participant.run_id is not None or participant.role != Role.LEARNER:
-            return
-        if not handout_folder(participant.classroom.slug, FIRST_HANDOUT).path.is_dir():
-            return
-        await _take_first(host, participant)
+async def set_aside_start(host: Host, classroom: Class, branch: Branch) -> SetAside:
+    """Pauses a lab that has just been started, and sets its state aside for the others."""
+    lab = await host.lab(branch.run.slug, branch.name)
+    await lab.act(lambda live: live.pacer.set_mode("pause"))
+    return await set_aside(host, classroom, branch, await save_for_handout(lab))
+
+
+async def give_own_lab(host: Host, participant: Participant, then: Callable[[], T]) -> T:
+    """Creates the lab of an admitted learner without one, if the class has labs, in the lesson that the class is at;
+    returns the result of `then`, which is called after it in the same thread. The lab is given even if the request is
+    cancelled meanwhile. Raises Refusal for one run too many, and without disk space.
+    """
+    made: list[Branch] = []
+
+    def give() -> T:
+        participant.refresh_from_db(fields=["run", "role", "presence"])
+        if _has_labs(participant.classroom) and _wants_lab(participant):
+            made.append(_take_start(host, participant))
+        return then()
+
+    async def given() -> T:
+        async with _giving.setdefault(participant.pk, asyncio.Lock()):
+            try:
+                return await sync_to_async(give)()
+            finally:
+                # Also if `then` fails: the lab has been given.
+                for branch in made:
+                    _note_given(host, participant, branch)
+
+    # The thread goes on when the request is cancelled, and a page that is loaded again has to wait for it.
+    return await asyncio.shield(given())
+
+
+def _has_labs(classroom: Class) -> bool:
+    """Whether participants get labs: a recorded lesson has the instructor's alone."""
+    return not is_lesson(classroom) and handout_folder(classroom.slug, FIRST_HANDOUT).path.is_dir()
+
+
+def _wants_lab(participant: Participant) -> bool:
+    """Whether the participant is to have a lab, and has none: a learner, or a co-instructor who had one before."""
+    if participant.run_id is not None or participant.presence != Presence.IN:
+        return False
+    if participant.role == Role.CO_INSTRUCTOR:
+        return participant.runs.filter(classroom_id=participant.classroom_id).exists()
+    return participant.role == Role.LEARNER
+
+
+async def give_lab_in_class(host: Host, live: LiveClass, participant: Participant) -> None:
+    """The same for somebody whose page is open or who is away: if there is no lab for them, the class is told why."""
+    try:
+        await give_own_lab(host, participant, lambda: None)
+    except Exception as error:
+        why = _why_refused(error)
+        if why == "failed":
+            logger.exception("%s in class %s got no lab", participant.source, live.slug)
+        live.room.tell(Given(ROOM, RefuseLab(participant.source, why)))
+
+
+def _why_refused(error: Exception) -> str:
+    """As `events.room.LabRefused` states it."""
+    if is_disk_full(error) or (isinstance(error, Refusal) and error.status == HTTPStatus.INSUFFICIENT_STORAGE):
+        return "disk"
+    return "runs" if isinstance(error, Refusal) and error.status == HTTPStatus.CONFLICT else "failed"
 
 
 async def start_over_in_class(host: Host, user: User, run: str, lesson: str) -> Branch | None:
-    """A new lab in the same class, in which a learner begins the class's lesson again; the earlier one is kept. If they
-    have begun again since they opened the run, as with two clicks, it is that one.
+    """A new lab in the same class, in which a learner or staff begin the class's lesson again; the earlier one is kept.
+    If they have begun again since they opened the run, as with two clicks, it is that one.
 
-    None if the run is not the user's lab in a class of this lesson that is open and that they are in. Raises Refusal.
+    None if the run is not the user's lab in a class of this lesson that is open and that they are in. Raises Refusal,
+    also for a lab of a lesson that the class has left.
     """
-    participant = await _learner_of(user, run, lesson)
+    participant = await _worker_of(user, run, lesson)
     if participant is None:
         return None
-    async with _giving.setdefault(participant.pk, asyncio.Lock()):
-        participant = await _learner_of(user, run, lesson)
+    return await asyncio.shield(_start_over(host, participant, user, run, lesson))
+
+
+async def _start_over(host: Host, known: Participant, user: User, run: str, lesson: str) -> Branch | None:
+    async with _giving.setdefault(known.pk, asyncio.Lock()):
+        participant = await _worker_of(user, run, lesson)
         if participant is None:
             return None
         if participant.run is not None and participant.run.slug != run:
             return await participant.run.branches.select_related("run").order_by("pk").alast()
-        return await _take_first(host, participant)
+        branch = await sync_to_async(_take_start)(host, participant)
+        _note_given(host, participant, branch)
+        return branch
 
 
-async def _learner_of(user: User, run: str, lesson: str) -> Participant | None:
-    """The learner whose lab in an open class of the lesson a run is."""
-    learners = Participant.objects.select_related("classroom", "user", "run").filter(
-        user=user, runs__slug=run, role=Role.LEARNER, presence=Presence.IN, classroom__state=Class.State.OPEN
+async def _worker_of(user: User, run: str, lesson: str) -> Participant | None:
+    """The learner or member of staff whose lab in an open class of the lesson a run is. Raises Refusal if the class has
+    gone on from there.
+    """
+    workers = Participant.objects.select_related("classroom", "user", "run").filter(
+        user=user,
+        runs__slug=run,
+        role__in=(Role.LEARNER, *STAFF_ROLES),
+        presence=Presence.IN,
+        classroom__state=Class.State.OPEN,
     )
-    found = await learners.afirst()
-    begins = found.classroom.settings.get(_LESSON) if found is not None else None
-    return found if begins is not None and begins["slug"] == lesson else None
+    found = await workers.afirst()
+    if found is None or start_of(found.classroom).lesson == lesson:
+        return found
+    is_earlier = has_gone_on(found.classroom) and (found.run is None or found.run.slug != run)
+    worked = ExerciseProgress.objects.filter(user=user, branch__run__slug=run, exercise=lesson)
+    if is_earlier and await worked.aexists():
+        raise Refusal("class_act.earlier_lab", HTTPStatus.CONFLICT)
+    return None
 
 
-async def _take_first(host: Host, participant: Participant) -> Branch:
-    """The participant's lab becomes a new one, which continues from the instant at which the class began."""
-    classroom = participant.classroom
-    branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
-    await sync_to_async(_assign)(branch, participant)
-    tell(Notice("lab_given", classroom.pk, participant.number))
-    return branch
+class _GoneOn(Exception):
+    """The class went on with another lesson while a lab was made."""
 
 
-def _belongs(branch: Branch, participant: Participant) -> None:
-    """The run is that of a participant in the class."""
+def _take_start(host: Host, participant: Participant) -> Branch:
+    """The participant's lab becomes a new one, which continues from the start of the lesson that the class is at. In a
+    thread that may access the database; call `_note_given` after it.
+    """
+    while True:
+        start = _start_now(participant)
+
+        def assign(branch: Branch, start: Start = start) -> None:
+            if _start_now(participant).handout != start.handout:
+                raise _GoneOn
+            _assign(branch, participant, start)
+
+        try:
+            return take_state_here(participant, start.handout, _name_of(participant, start), host.folder, assign)
+        except _GoneOn:
+            continue
+
+
+def _start_now(participant: Participant) -> Start:
+    participant.classroom.refresh_from_db(fields=["settings"])
+    return start_of(participant.classroom)
+
+
+def _name_of(participant: Participant, start: Start) -> str:
+    """The name of a run, by which its owner finds it: that of the class, and of a lesson that it has gone on with."""
+    title, lesson = participant.classroom.title, exercises().get(start.lesson)
+    if lesson is None or start.handout == FIRST_HANDOUT:
+        return title
+    return f"{title} · {lesson.title.in_language(participant.language)}"
+
+
+def _note_given(host: Host, participant: Participant, branch: Branch) -> None:
+    """On the event loop: host and class take note of a lab that was given."""
+    host.set_policy(branch.run.slug, IN_CLASS)
+    tell(Notice("lab_given", participant.classroom.pk, participant.number))
+
+
+def _begin(classroom: Class, instructor: Participant, branch: Branch) -> None:
+    belongs(branch, instructor)
+    set_start(classroom, FIRST_HANDOUT, ExerciseProgress.objects.filter(branch=branch).first())
+
+
+def belongs(branch: Branch, participant: Participant) -> None:
+    """The run is the lab of a participant in the class."""
     with transaction.atomic():
         run = branch.run
         run.classroom, run.participant = participant.classroom, participant
@@ -116,19 +236,9 @@ def _belongs(branch: Branch, participant: Participant) -> None:
         participant.save(update_fields=["run"])
 
 
-def _keep_start(classroom: Class, branch: Branch) -> None:
-    """Stores the initial state of the lesson, because the instructor's own progress advances."""
-    progress = ExerciseProgress.objects.filter(branch=branch).first()
-    if progress is not None:
-        classroom.settings = {**classroom.settings, _LESSON: {"slug": progress.exercise, "state": progress.state}}
-        classroom.save(update_fields=["settings"])
-
-
-def _assign(branch: Branch, participant: Participant) -> None:
-    """Assigns a lab to a learner and sets its lesson to the start: the lab's past is that of the instructor's."""
-    _belongs(branch, participant)
-    begins = participant.classroom.settings.get(_LESSON)
-    if begins is not None and participant.user is not None:
-        ExerciseProgress.objects.create(
-            user=participant.user, branch=branch, exercise=begins["slug"], state=begins["state"]
-        )
+def _assign(branch: Branch, participant: Participant, start: Start) -> None:
+    """Assigns a lab to a participant and sets its lesson to the start: the lab's past is that of the instructor's."""
+    participant.run = branch.run
+    participant.save(update_fields=["run"])
+    if start.lesson and participant.user is not None:
+        ExerciseProgress.objects.create(user=participant.user, branch=branch, exercise=start.lesson, state=start.state)

@@ -5,6 +5,7 @@ from weakref import WeakValueDictionary
 
 from lab.actions.classes.live_class import LiveClass
 from lab.actions.give_state import save_for_handout, set_aside, take_state
+from lab.classroom.acts import Given
 from lab.classroom.acts.facts import GiveState, TakeState
 from lab.models import Branch, Class, Participant
 from lab.runtime.host import Host
@@ -32,19 +33,26 @@ async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
     return GiveState(made.number, lead, made.seq, made.at_us)
 
 
-async def take_handout(host: Host, live: LiveClass, participant: Participant, number: int) -> TakeState:
-    """A new run of the participant that begins at a state that was given; the same one when they ask again.
+async def take_handout(host: Host, live: LiveClass, participant: Participant, number: int, id: str = "") -> int:
+    """A new run of the participant that begins at a state that was given, noted in the class by the act `id`; the same
+    one when they ask again. Returns the seq of the event. The run is made and noted even if the request is cancelled.
 
     Raises Refusal for a number that was not given.
     """
     p = participant.source
-    async with _taking.setdefault(participant.pk, asyncio.Lock()):
-        is_given, taken = await live.room.read(
-            lambda state: (number in state.handouts, dict(state.people[p].taken) if p in state.people else {})
-        )
-        if not is_given:
-            raise Refusal("class_act.no_handout", 404, number=number)
-        if number not in taken:
-            branch = await take_state(host, participant, number, participant.classroom.title)
-            taken[number] = f"{branch.run.slug}/{branch.name}"
-        return TakeState(p, number, taken[number])
+
+    async def taken() -> int:
+        # Until the class knows of the run: a second press must find it.
+        async with _taking.setdefault(participant.pk, asyncio.Lock()):
+            is_given, known = await live.room.read(
+                lambda state: (number in state.handouts, dict(state.people[p].taken) if p in state.people else {})
+            )
+            if not is_given:
+                raise Refusal("class_act.no_handout", 404, number=number)
+            lab = known.get(number)
+            if lab is None:
+                branch = await take_state(host, participant, number, participant.classroom.title)
+                lab = f"{branch.run.slug}/{branch.name}"
+            return await live.room.do(Given(p, TakeState(p, number, lab), id))
+
+    return await asyncio.shield(taken())

@@ -7,9 +7,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
 
-from lab.actions.classes.door import is_open
+from lab.actions.classes.door import DOOR_FIELDS, is_open
 from lab.classroom.codes import PASS_SIGNS, RETURN_KEY_SIGNS, draw_key, key_hash, parsed_key
 from lab.classroom.names import checked_nickname, free_nickname, offered_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
@@ -44,15 +43,14 @@ def join_class(
     wanted = checked_nickname(name) if name.strip() else ""
     key = draw_key(RETURN_KEY_SIGNS)
     with transaction.atomic():
-        classroom.refresh_from_db()
+        classroom.refresh_from_db(fields=DOOR_FIELDS)
         if not claims and not is_open(classroom, now):
             raise Refusal("refusal.no_class_link", 404)
         waits = classroom.admits or bool(claims)
-        _ensure_few(classroom, waits)
+        last = _ensure_few(classroom, waits)
         if user is not None and (known := classroom.participants.filter(user=user).first()):
             return Joined(known, "")
-        taken = names_taken(classroom)
-        shown = free_nickname(wanted, taken) if wanted else offered_nickname(language, taken)
+        shown = _free_name(classroom, wanted) if wanted else offered_name_in(classroom, language)
         made = enrol(
             classroom,
             user,
@@ -63,18 +61,19 @@ def join_class(
             presence=Presence.WAITING if waits else Presence.IN,
             key_hash=key_hash("return", classroom.slug, key),
             claims=named(classroom, claims) if claims else None,
+            number=last + 1,
         )
     tell(Notice("waiting" if waits else "joined", classroom.pk, made.number))
     return Joined(made, key)
 
 
 def enrol(
-    classroom: Class, user: User | None, nickname: str, language: str, now: datetime, **fields: Any
+    classroom: Class, user: User | None, nickname: str, language: str, now: datetime, *, number: int = 0, **fields: Any
 ) -> Participant:
-    """Stores a participant under the next number of a class; a guest if there is no user. Call it in a transaction that
-    has locked the class.
+    """Stores a participant under a number of a class, 0: the next one; a guest if there is no user. Call it in a
+    transaction that has locked the class.
     """
-    number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
+    number = number or _last_number(classroom) + 1
     return Participant.objects.create(
         classroom=classroom,
         number=number,
@@ -103,6 +102,17 @@ def named(classroom: Class, name: str) -> Participant | None:
     """The participant of a name. Staff have accounts and cannot be claimed."""
     learners = classroom.participants.filter(role__in=(Role.LEARNER, Role.OBSERVER), is_guest=True)
     return learners.filter(skeleton=skeleton_of(name), presence__in=(Presence.IN, Presence.LEFT)).first()
+
+
+def offered_name_in(classroom: Class, language: str) -> str:
+    """A name of two words that nobody in the class has."""
+    return _free_name(classroom, offered_nickname(language, ()))
+
+
+def _free_name(classroom: Class, name: str) -> str:
+    """The name, or `Ada 2` if it is taken. The names of hundreds are read only then."""
+    is_taken = classroom.participants.filter(skeleton=skeleton_of(name)).exists()
+    return free_nickname(name, names_taken(classroom)) if is_taken else name
 
 
 def names_taken(classroom: Class) -> set[str]:
@@ -182,7 +192,9 @@ def keep_with_account(participant: Participant, account: User) -> None:
                 for one in history_of(guest_id):
                     append(account.pk, one.event, one.at_ms)
             delete_history(guest_id)
-            rights_changed([guest_id])
+    if guest is not None:
+        # Sockets read their rights in another thread, which sees what is committed.
+        rights_changed([guest_id])
 
 
 def leave_class(participant: Participant) -> None:
@@ -206,11 +218,23 @@ def _came_back(participant: Participant, now: datetime) -> None:
     tell(Notice("came_back", participant.classroom_id, participant.number, participant.number))
 
 
-def _ensure_few(classroom: Class, waits: bool) -> None:
-    if classroom.participants.filter(presence=Presence.IN).count() >= MAX_PARTICIPANTS:
+def _ensure_few(classroom: Class, waits: bool) -> int:
+    """The last number of the class. Raises Refusal if there are too many in it."""
+    last = _last_number(classroom)
+    # Numbers are unique, so the rows are counted only when a limit may have been reached.
+    if last >= MAX_PARTICIPANTS and _count(classroom, Presence.IN) >= MAX_PARTICIPANTS:
         raise Refusal("refusal.class_full", 409, max=MAX_PARTICIPANTS)
-    if waits and classroom.participants.filter(presence=Presence.WAITING).count() >= MAX_WAITING:
+    if waits and last >= MAX_WAITING and _count(classroom, Presence.WAITING) >= MAX_WAITING:
         raise Refusal("refusal.class_queue_full", 409, max=MAX_WAITING)
+    return last
+
+
+def _last_number(classroom: Class) -> int:
+    return classroom.participants.order_by("-number").values_list("number", flat=True).first() or 0
+
+
+def _count(classroom: Class, presence: Presence) -> int:
+    return classroom.participants.filter(presence=presence).count()
 
 
 def make_guest() -> User:

@@ -44,6 +44,10 @@ def _change_person(classroom: Class, user: User, me: Participant, act: DoorAct) 
     match act:
         case ops.Admit():
             people.admit(chosen, me)
+        case ops.AcceptClaim():
+            if chosen.claims is not None:
+                require(user, chosen.claims, "staff")
+            people.accept_claim(chosen, me, timezone.now())
         case ops.Rename(name=name):
             people.rename(chosen, name, me)
         case ops.GiveRole(role=role):

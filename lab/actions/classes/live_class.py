@@ -8,21 +8,23 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextvars import Context
 from pathlib import Path
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
+from lab.actions.classes.lessons.start import begun, opening, start_of
 from lab.actions.classes.live_labs import ClassLabs
 from lab.actions.classes.settle_poll import PollSettling
 from lab.actions.classes.start_class import end_class
 from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given
-from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
+from lab.classroom.acts.facts import AnyFact, EndClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
 from lab.classroom.events import CLASS, ROOM
 from lab.classroom.frames import Alarm
@@ -31,9 +33,6 @@ from lab.classroom.journal import FORMAT, Header
 from lab.classroom.notices import Notice
 from lab.classroom.room import Room
 from lab.classroom.words import ClassWords
-from lab.course.loader import course
-from lab.exercises.lesson import Exercise
-from lab.exercises.loader import exercises
 from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
 from lab.models import Class, Participant, Presence, source_name
@@ -50,6 +49,10 @@ logger = logging.getLogger(__name__)
 US = 1_000_000
 MEASURE_S = 0.1
 """Between two measurements of how late the event loop comes."""
+FOLLOW_PACE_S = 0.15
+"""Minimum interval between two updates after changes of the database: hundreds may join within seconds."""
+SEEN_S = 20.0
+"""Between two updates of when participants were last seen."""
 _STANDING = {
     Presence.IN: "in",
     Presence.WAITING: "waiting",
@@ -87,16 +90,20 @@ class LiveClass:
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
+        self._followed_s = -FOLLOW_PACE_S
+        self._waiting: list[asyncio.Future[None]] = []
         self._is_all_due = False
         """A failed update is made up for by one of everybody."""
         self._has_ended = bool(room.board.now.ended)
+        self._noting = asyncio.create_task(self._note_seen(), context=Context())
         self.finishing: asyncio.Task[None] | None = None
         """What is done once, after the class has ended."""
+        self._working: set[asyncio.Task[None]] = set()
 
     def apply(self, now: Now) -> None:
         """Grants and revokes rights to labs, and pauses labs, according to the class's state."""
         self.labs.apply(now)
-        for lab in (now.lead_lab, now.labs.get(now.stage[0], "") if now.stage else ""):
+        for lab in (now.lead_lab, now.stage[2] if now.stage else ""):
             if lab:
                 note_shown(class_folder(self.slug), lab.partition("/")[0])
         self.wall.apply(now)
@@ -111,6 +118,36 @@ class LiveClass:
             self._has_ended = True
             # Not in the context of the caller: within a call of sync_to_async it could not make another one.
             self.finishing = asyncio.get_running_loop().create_task(self._finish(), context=Context())
+
+    async def _note_seen(self) -> None:
+        while True:
+            await asyncio.sleep(SEEN_S)
+            try:
+                await self.note_seen()
+            except Exception:
+                logger.exception("when the people of class %s were last seen was not stored", self.slug)
+
+    async def note_seen(self) -> None:
+        """Stores that participants with an open page are seen now, for staff who decide whom they let back."""
+        numbers = [int(p.removeprefix("p")) for p in self.room.people_here()]
+        if numbers:
+            here = Participant.objects.filter(classroom_id=self.class_id, number__in=numbers)
+            await here.aupdate(seen_at=timezone.now())
+
+    def work(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs work for the class in the background; it ends with the class."""
+        task = asyncio.get_running_loop().create_task(coroutine, context=Context())
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    def close(self) -> None:
+        """Stops what follows the class; its room is closed apart."""
+        for task in (self._noting, *self._working):
+            task.cancel()
+        self.unload()
+        self.settling.close()
+        self.wall.close()
+        self.labs.close()
 
     async def _finish(self) -> None:
         try:
@@ -137,27 +174,45 @@ class LiveClass:
                 raise outcome
 
     async def follow(self, notice: Notice) -> None:
-        """The door has changed the database. Changes that arrive during the update are combined."""
+        """The door has changed the database. Changes that arrive during the update, or soon after one, are combined."""
         self._noticed.append(notice)
         if self._is_following:
             return
         self._is_following = True
+        loop = asyncio.get_running_loop()
         try:
             while self._noticed:
+                await asyncio.sleep(self._followed_s + FOLLOW_PACE_S - loop.time())
+                self._followed_s = loop.time()
                 noticed, self._noticed = self._noticed, []
-                by = {source_name(one.by) if one.by else ROOM for one in noticed}
-                is_of_some = all(one.kind in _OF_ONE for one in noticed) and not self._is_all_due
-                numbers = {one.number for one in noticed} if is_of_some else None
-                self._is_all_due = True
-                await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
-                self._is_all_due = False
-                for one in noticed:
-                    await self._tell(one)
+                waiting, self._waiting = self._waiting, []
+                try:
+                    await self._update(noticed)
+                finally:
+                    _release(waiting)
         except Refusal as refusal:
             # An ended class records no further events.
             logger.info("class %s: %s", self.slug, refusal)
         finally:
             self._is_following = False
+            _release(self._waiting)
+
+    async def _update(self, noticed: Collection[Notice]) -> None:
+        by = {source_name(one.by) if one.by else ROOM for one in noticed}
+        is_of_some = all(one.kind in _OF_ONE for one in noticed) and not self._is_all_due
+        numbers = {one.number for one in noticed} if is_of_some else None
+        self._is_all_due = True
+        await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
+        self._is_all_due = False
+        for one in noticed:
+            await self._tell(one)
+
+    async def followed(self) -> None:
+        """Returns when the changes that were noticed before are recorded, or could not be."""
+        if self._is_following:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(done)
+            await done
 
     async def _tell(self, notice: Notice) -> None:
         """Events that are not visible in the database's state."""
@@ -167,13 +222,15 @@ class LiveClass:
             case "erased":
                 await sync_to_async(self.words.load)()
                 self.room.refresh()
+            case "code_renewed":
+                self.room.tell_door(encode(Alarm(self.room.now_us(), "new_code")))
             case "under_attack":
                 self.room.tell_staff("alarm", encode(Alarm(self.room.now_us(), "wrong_codes")))
 
     def _facts(self, numbers: Collection[int] | None) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
         chosen = classroom.participants.all() if numbers is None else classroom.participants.filter(number__in=numbers)
-        people = list(chosen.select_related("run").prefetch_related("run__branches").order_by("number"))
+        people = list(chosen.select_related("run", "claims").prefetch_related("run__branches").order_by("number"))
         for person in people:
             self.words.name_as(person.source, person.nickname)
             if person.user_id is not None:
@@ -181,10 +238,19 @@ class LiveClass:
         return list(facts_of(classroom, people, self.room.now_us()))
 
 
+def _release(waiting: list["asyncio.Future[None]"]) -> None:
+    for one in waiting:
+        if not one.done():
+            one.set_result(None)
+    waiting.clear()
+
+
 def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> Iterator[AnyFact]:
     """The state of a class and its participants in the database."""
+    yield from begun(classroom)
+    handout = start_of(classroom).handout
     for person in people:
-        yield person_of(person)
+        yield person_of(person, handout)
     until = classroom.door_until
     is_open = classroom.door_is_open and (until is None or until > timezone.now())
     left_us = int((until - timezone.now()).total_seconds() * US) if until is not None else 0
@@ -200,35 +266,25 @@ def _note_end(class_id: int) -> None:
         end_class(classroom, timezone.now())
 
 
-def person_of(person: Participant) -> SetPerson:
-    """A participant as the class states them."""
+def person_of(person: Participant, handout: int) -> SetPerson:
+    """A participant as the class states them. `handout`: with which the lesson began in which they have their lab."""
     lab = ""
     if person.run is not None:
         newest = max(person.run.branches.all(), key=lambda branch: branch.pk, default=None)
         lab = f"{person.run.slug}/{newest.name if newest else MAIN}"
-    return SetPerson(person.source, person.role, _STANDING[Presence(person.presence)], person.consent, lab)  # type: ignore[arg-type]
-
-
-def lesson_of(chapter: str) -> Exercise | None:
-    """The lesson that a class works on: the one of this slug, or the first of a chapter of the course."""
-    known = exercises()
-    if chapter in known:
-        return known[chapter]
-    lessons = next((one.lessons for one in course().chapters if one.slug == chapter), ())
-    return lessons[0].exercise if lessons else None
-
-
-def _opening(chapter: str) -> OpenClass:
-    lesson = lesson_of(chapter)
-    if lesson is None:
-        return OpenClass()
-    hints = (len(lesson.hints),) * len(lesson.steps)
-    return OpenClass(lesson.slug, len(lesson.steps), lesson.minutes, hints)
+    claims = person.claims.source if person.claims is not None else ""
+    standing = _STANDING[Presence(person.presence)]
+    return SetPerson(person.source, person.role, standing, person.consent, lab, claims, handout)  # type: ignore[arg-type]
 
 
 def class_folder(slug: str) -> Path:
     """The folder of a class's log and handouts."""
-    return Path(settings.DATA) / "classes" / slug
+    return classes_folder() / slug
+
+
+def classes_folder() -> Path:
+    """The folder of the folders of all classes."""
+    return Path(settings.DATA) / "classes"
 
 
 class LiveClasses:
@@ -304,7 +360,7 @@ class LiveClasses:
         room = await Room.open(class_folder(classroom.slug), words, header)
         live = LiveClass(classroom.pk, classroom.slug, room, words)
         if not room.board.now.ended:
-            await room.do(Given(ROOM, await sync_to_async(_opening)(classroom.chapter)))
+            await room.do(Given(ROOM, await sync_to_async(opening)(classroom.chapter)))
             await live.mirror()
         room.on_change(live.apply)
         return live
@@ -342,10 +398,7 @@ class LiveClasses:
                 await live.finishing
 
     async def _close(self, live: LiveClass) -> None:
-        live.unload()
-        live.settling.close()
-        live.wall.close()
-        live.labs.close()
+        live.close()
         await live.room.close()
         await sync_to_async(grants.end_class)(live.class_id)
 

@@ -16,6 +16,7 @@ from lab.classroom.acts import Given
 from lab.classroom.acts.facts import (
     AnyFact,
     LoseStep,
+    MakeMistake,
     MoveLab,
     Predict,
     ReachStep,
@@ -37,10 +38,12 @@ from lab.learning.events import (
     PredictionGiven,
     PredictionSettled,
     StepChecked,
+    WrongStateShown,
 )
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
+from lab.runtime.policy import AFTER_CLASS
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -61,9 +64,10 @@ class ClassRoom(Protocol):
 class CommandWatch:
     """Observes a learner's commands in a lab, and which of them fail."""
 
-    def __init__(self, room: ClassRoom, p: str) -> None:
+    def __init__(self, room: ClassRoom, p: str, lab: str) -> None:
         self._room = room
         self._p = p
+        self._lab = lab
         self._own: set[int] = set()
 
     def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
@@ -74,7 +78,7 @@ class CommandWatch:
             elif isinstance(event, CommandCompleted) and event.command in self._own:
                 self._own.discard(event.command)
                 if event.exit_code:
-                    self._room.tell(Given(self._p, RefuseCommand(self._p)))
+                    self._room.tell(Given(self._p, RefuseCommand(self._p, self._lab)))
 
     def stopped(self) -> None:
         logger.warning("commands of %s are not followed any more", self._p)
@@ -89,10 +93,15 @@ class ClassLabs:
         # Numbers of users are positive.
         self._observer_id = -1 - class_id
         self._labs: dict[str, str] = {}
+        self._fronts: dict[str, str] = {}
         self._lead = ""
         self._term: tuple[str, int] | None = None
+        self._handout = 0
+        self._left: dict[str, str] = {}
+        """Labs of a lesson before, in which everyone may go on at their own pace."""
         self._pace = 0
         self._is_pace_new = False
+        self._has_ended = False
         self._stopped: frozenset[str] = frozenset()
         self._why = text("class_act.stop.paused")
         self._wanted: frozenset[str] = frozenset()
@@ -105,13 +114,30 @@ class ClassLabs:
     def apply(self, now: Now) -> None:
         """Applies a change of what the class requires of its labs."""
         self._is_pace_new = self._is_pace_new or self._pace != now.pace
+        if now.ended and not self._has_ended:
+            self._has_ended = True
+            of_learners = {*self._labs.values(), *now.labs.values(), *now.fronts.values()}
+            for lab in (of_learners | {self._lead, now.lead_lab}) - {""}:
+                host().set_policy(lab.partition("/")[0], AFTER_CLASS)
+        if now.handout != self._handout:
+            self._leave()
+            self._handout = now.handout
         if now.lead != self._term:
             # Each lead starts without a known position of its lab, even if it is the same as in the previous lead.
             self._term, self._lead_was = now.lead, None
         self._labs, self._lead, self._pace = now.labs, now.lead_lab, now.pace
+        self._fronts = now.fronts
         self._wanted = now.paused
         self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")
         self._work.set()
+
+    def _leave(self) -> None:
+        """The class has gone on with another lesson, in other labs."""
+        for lab in {*self._labs.values(), *self._fronts.values()}:
+            host().set_policy(lab.partition("/")[0], AFTER_CLASS)
+        self._left |= self._labs
+        self._phases.clear()
+        self._is_pace_new = True
 
     def learned(self, user_id: int, event: AnyEvent) -> None:
         """Something was written to a learner's learning log. Any thread may call it."""
@@ -123,8 +149,8 @@ class ClassLabs:
 
     def command_refused(self, lab: str, source: str) -> None:
         """A command of `source` was refused in a lab before anything came of it."""
-        if self._labs.get(source) == lab:
-            self._room.tell(Given(source, RefuseCommand(source)))
+        if lab in (self._labs.get(source), self._fronts.get(source)):
+            self._room.tell(Given(source, RefuseCommand(source, lab)))
 
     def close(self) -> None:
         """Stops watching. Labs that are paused for the class continue."""
@@ -175,25 +201,37 @@ class ClassLabs:
             self._room.tell(Given(ROOM, moved))
 
     async def _sweep(self) -> None:
+        left, self._left = self._left, {}
+        for p, address in left.items():
+            observer = self._observer(p, address)
+            if observer is not None:
+                await observer.set_pace(0)
         moved = []
-        for p, address in list(self._labs.items()):
+        for p, address in dict.fromkeys((*self._labs.items(), *self._fronts.items())):
             run, _, branch = address.partition("/")
             lab = host().open_lab(run, branch)
             if lab is None:
                 continue
             if self._observer_id not in lab.observers:
-                watch = CommandWatch(self._room, p)
+                watch = CommandWatch(self._room, p, address)
                 await lab.observe(self._observer_id, lambda _, watch=watch: watch)  # type: ignore[misc]
             seq = lab.ring.last_seq
-            if self._seen.get(address) != seq:
+            if self._seen.get(address) != seq and self._fronts.get(p) == address:
                 self._seen[address] = seq
                 moved.append((p, seq, lab.clock().at_us))
-            observer = lab.observers.get(self._users.get(p, 0))
-            if isinstance(observer, ExerciseObserver):
+            observer = self._observer(p, address)
+            if observer is not None and self._labs.get(p) == address:
                 await observer.set_pace(self._pace)
                 self._compare_steps(p, address, observer, lab)
         if moved:
             self._room.tell(Given(ROOM, SeeLabs(tuple(moved))))
+
+    def _observer(self, p: str, address: str) -> ExerciseObserver | None:
+        """Of a learner's lesson in a lab, if it is open."""
+        run, _, branch = address.partition("/")
+        lab = host().open_lab(run, branch)
+        found = lab.observers.get(self._users.get(p, 0)) if lab is not None else None
+        return found if isinstance(found, ExerciseObserver) else None
 
     def _compare_steps(self, p: str, address: str, observer: ExerciseObserver, lab: Lab) -> None:
         """States steps that were reached before the class looked, and those that are lost."""
@@ -203,12 +241,12 @@ class ClassLabs:
         if phases == before:
             return
         self._phases[p] = phases
-        seq, at_us = lab.ring.last_seq, lab.clock().at_us
+        seq, at_us, lesson = lab.ring.last_seq, lab.clock().at_us, shown.exercise
         for step, (id, phase) in enumerate(phases.items(), 1):
             if phase == "done":
-                self._room.tell(Given(ROOM, ReachStep(p, step, address, seq, at_us)))
+                self._room.tell(Given(ROOM, ReachStep(p, lesson, step, address, seq, at_us)))
             elif before.get(id) == "done":
-                self._room.tell(Given(ROOM, LoseStep(p, step, address, seq, at_us)))
+                self._room.tell(Given(ROOM, LoseStep(p, lesson, step, address, seq, at_us)))
 
 
 def _change(lab: Lab, change: Callable[[Lab], None]) -> None:
@@ -232,7 +270,7 @@ async def _changed(lab: Lab, change: Callable[[Lab], None]) -> None:
 def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
     """The facts for the class from a learning event."""
     if isinstance(event, LessonReset):
-        yield ResetWork(p)
+        yield ResetWork(p, event.lesson)
         return
     lesson = exercises().get(event.lesson)
     ids = [step.id for step in lesson.steps] if lesson is not None else []
@@ -242,11 +280,15 @@ def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
     step = ids.index(id) + 1
     match event:
         case PredictionGiven():
-            yield Predict(p, step, event.choice, round(event.p * 100))
+            yield Predict(p, event.lesson, step, event.choice, round(event.p * 100))
         case PredictionSettled():
-            yield Settle(p, step, event.right)
+            yield Settle(p, event.lesson, step, event.right)
         case HintShown():
-            yield TakeHint(p, step, event.hint)
+            yield TakeHint(p, event.lesson, step, event.hint)
+        case WrongStateShown():
+            yield MakeMistake(p, event.lesson, step, event.wrong, "state")
+    if isinstance(event, PredictionSettled | AnswerGiven) and event.misconception:
+        yield MakeMistake(p, event.lesson, step, event.misconception, "choice")
     is_right = isinstance(event, AnswerGiven) and event.right
     if is_right or isinstance(event, StepChecked | PredictionSettled):
-        yield ReachStep(p, step, lab, event.seq, event.at_us)
+        yield ReachStep(p, event.lesson, step, lab, event.seq, event.at_us)

@@ -10,6 +10,7 @@ from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
 from lab.classroom.recorded.notes import forget_notes
 from lab.classroom.recorded.sealed import forget_words
+from lab.database.write_ahead_log import empty_log
 from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
 from lab.recordings.folder import remove_run_folder
@@ -124,6 +125,7 @@ def erase(participant: Participant, by: Participant) -> None:
         user_id = user.pk if user is not None else None
         if user is not None and participant.is_guest and not user.runs.exists():
             user.delete()
+    empty_log()
     if user_id is not None and participant.is_guest:
         delete_history(user_id)
     if user_id is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from asgiref.sync import sync_to_async
 
+from lab.actions.classes.lessons.start import lesson_title
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.recordings import instant_within, look_into, sealed_of
 from lab.classroom.acts import Given, ops
@@ -62,14 +63,19 @@ def _title(chapter: StoredChapter, words: Words, language: str) -> str:
     match chapter.kind:
         case "":
             return chapter.title or words.text(chapter.text)[0]
+        case "lesson":
+            return translate(language, "recorded.chapter.lesson", title=lesson_title(about, language))
         case "lead":
             return translate(language, "recorded.chapter.lead", name=words.name(about) or about)
         case "stage" if about:
             return translate(language, "recorded.chapter.stage", name=words.name(about) or about)
         case "stage":
             return translate(language, "recorded.chapter.stage_nameless")
+        case "poll" if "step" in values:
+            return translate(language, "recorded.chapter.prediction", step=values["step"])
         case "poll":
-            said = words.text(int(about))[0]
+            # A chapter is the line of a list.
+            said = _begin_of(words.text(int(about))[0])
             return translate(language, "recorded.chapter.poll", text=said) if said else _nameless_poll(language)
         case "step":
             return translate(language, "recorded.chapter.step", step=about)
@@ -80,6 +86,15 @@ def _title(chapter: StoredChapter, words: Words, language: str) -> str:
             return translate(language, "recorded.chapter.elected", **elected)
         case _:
             return translate(language, "recorded.chapter.truncated", replica=values["replica"])
+
+
+def _begin_of(said: str) -> str:
+    """The beginning of a text, up to the end of a word where there are spaces between words."""
+    if len(said) <= MAX_TITLE:
+        return said
+    cut = said[: MAX_TITLE - 1]
+    begin = cut.rpartition(" ")[0]
+    return f"{begin if len(begin) > MAX_TITLE // 2 else cut}…"
 
 
 def _nameless_poll(language: str) -> str:

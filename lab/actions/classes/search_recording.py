@@ -80,12 +80,12 @@ async def all_instants(me: Participant, language: str) -> AsyncIterator[Found]:
 
 def _of_lab(recording: Recording, class_map: ClassMap, number: int, last_seq: int, language: str) -> Iterator[Found]:
     """Commands and marks, each at the instant at which the class first saw it."""
-    for seq, _, line in commands_of(recording.inputs()):
+    for seq, lab_us, line in commands_of(recording.inputs()):
         # The result of a command is in the next event.
-        shown = class_map.first_shown(number, seq + 1) if seq < last_seq else None
+        shown = class_map.first_shown(number, seq + 1, lab_us) if seq < last_seq else None
         if shown is not None:
             yield Found(shown, "command", line)
     for mark in history.marks(recording.segments()):
-        shown = class_map.first_shown(number, mark.seq) if mark.seq <= last_seq else None
+        shown = class_map.first_shown(number, mark.seq, mark.at_us) if mark.seq <= last_seq else None
         if shown is not None:
             yield Found(shown, "event", sentence(recording.events(mark.seq, mark.seq)[0][4], language), language)

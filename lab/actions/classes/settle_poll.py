@@ -42,20 +42,35 @@ _OBSERVERS = -1_000_000_000
 
 
 def completed_poll(act: ops.MakePoll, chapter: str) -> ops.MakePoll:
-    """The completed poll: the prediction of a step gets the text and the choices of the class's lesson. Raises Refusal
-    for conditions that a lab cannot settle.
+    """The completed poll: the prediction of a step gets the text and the choices of the class's lesson, in both
+    languages. Raises Refusal for conditions that a lab cannot settle.
     """
     unreadable = Question(act.when, act.within_s, act.holds, act.asks).unreadable
     if unreadable is not None:
         raise Refusal("class_act.condition", 400, condition=unreadable, forms=forms())
+    # What a page sends as these is nothing that the lesson says.
+    act = msgspec.structs.replace(act, tags=(), other_text="", other_choices=(), lesson="")
     if act.form != "prediction" or act.choices:
         return act
     step = predicted_step(chapter, act.step)
     if step is None or step.prediction is None:
         raise Refusal("class_act.no_prediction", 404, step=act.step)
-    body = " ".join(step.text.in_language(act.lang).replace("**", "").split())
-    choices = tuple(_choice_text(choice, act.lang) for choice in step.prediction.choices)
-    return msgspec.structs.replace(act, text=act.text or body[:MAX_TEXT_LENGTH], choices=choices)
+    other = ops.other_language(act.lang)
+    return msgspec.structs.replace(
+        act,
+        text=act.text or _plain(step, act.lang),
+        choices=tuple(_choice_text(choice, act.lang) for choice in step.prediction.choices),
+        tags=tuple(choice.tag for choice in step.prediction.choices),
+        # What staff ask in their own words is in one language.
+        other_text="" if act.text else _plain(step, other),
+        other_choices=tuple(_choice_text(choice, other) for choice in step.prediction.choices),
+        lesson=chapter,
+    )
+
+
+def _plain(step: Step, language: str) -> str:
+    """A step's text as a poll shows it."""
+    return " ".join(step.text.in_language(language).replace("**", "").replace("`", "").split())[:MAX_TEXT_LENGTH]
 
 
 def predicted_step(chapter: str, number: int) -> Step | None:

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from django.conf import settings
-
-from lab.actions.classes.live_class import LiveClasses, class_folder, live_classes
+from lab.actions.classes.live_class import LiveClasses, class_folder, classes_folder, live_classes
 from lab.actions.classes.recordings import is_imported, look_into
 from lab.classroom.recorded.playback import Playback
 from lab.models import Branch, Class, Run
@@ -91,7 +89,7 @@ def shown_ends(playback: Playback) -> dict[str, int]:
 
 async def keep_labs_of_run(host: Host, run: Run) -> None:
     """Before a run is deleted, copies what recordings of classes need of it."""
-    for folder in sorted((Path(settings.DATA) / "classes").glob(f"*/{LABS}/{run.slug}")):
+    for folder in sorted(classes_folder().glob(f"*/{LABS}/{run.slug}")):
         classroom = await Class.objects.filter(slug=folder.parent.parent.name).afirst()
         if classroom is not None and not is_imported(classroom):
             await keep_labs(host, classroom.slug, await look_into(classroom, shown_ends), run.slug)

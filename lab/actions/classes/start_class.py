@@ -13,6 +13,7 @@ from lab.actions.start_run import new_slug
 from lab.classroom.codes import draw_link_key
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.database.write_ahead_log import empty_log
 from lab.models import MAX_TITLE_LENGTH, Class, Participant, Presence, Role
 from lab.rights import LOCAL_USER, grants, require, rights_changed
 from lab.texts.i18n import LANGUAGES
@@ -92,6 +93,7 @@ def delete_class(classroom: Class, *, confirmed: bool) -> None:
         # A guest without runs is deleted; one with runs keeps them, and the cookie becomes invalid with the class.
         User.objects.filter(pk__in=[one for one in guests if one], runs__isnull=True).delete()
         classroom.delete()
+    empty_log()
     rights_changed()
 
 

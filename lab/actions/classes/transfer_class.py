@@ -17,18 +17,18 @@ from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import LiveClasses, class_folder, live_classes
 from lab.actions.classes.recordings import IMPORTED, sealed_of
 from lab.actions.classes.start_class import MAX_CLASSES, enter_instructor
-from lab.actions.execution import ExecutionLimit, imported
+from lab.actions.execution import ImportProgress, imported
 from lab.actions.import_run import rebuilt
 from lab.actions.start_run import new_slug
+from lab.archives.progress import Share
 from lab.archives.temporary import written
+from lab.archives.unfinished import UnfinishedFolder
 from lab.classroom.codes import draw_link_key
-from lab.classroom.recorded.class_file import pack_class, unpack_class
+from lab.classroom.recorded.class_file import carried_labs, pack_class, unpack_class
 from lab.classroom.recorded.retention import keep_sealed_log
 from lab.classroom.recorded.sealed import SealedManifest
 from lab.models import Class
-from lab.recordings.folder import branch_folder
 from lab.rights import require
-from lab.runtime.classes.shown_labs import LABS
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
@@ -47,16 +47,20 @@ async def export_class(classroom: Class) -> IO[bytes]:
     return await written(lambda target: pack_class(class_folder(classroom.slug), manifest, target))
 
 
-async def import_class(user: User, source: IO[bytes], settings: Settings = _NONE) -> Class:
+async def import_class(
+    user: User, source: IO[bytes], settings: Settings = _NONE, progress: ImportProgress | None = None
+) -> Class:
     """Imports a class, with the user as its instructor. Raises Refusal like `import_for`, and if the user has too many
     classes.
     """
     await sync_to_async(require)(user, None, "staff")
     await sync_to_async(_ensure_few)(user)
-    return await import_for(user, source, settings)
+    return await import_for(user, source, settings, progress)
 
 
-async def import_for(user: User, source: IO[bytes], settings: Settings = _NONE) -> Class:
+async def import_for(
+    user: User, source: IO[bytes], settings: Settings = _NONE, progress: ImportProgress | None = None
+) -> Class:
     """A class of the user's, with these settings. The labs' inputs are executed, which makes the brokers' disks;
     nothing else of the file is. Raises Refusal for a file that is not an export of a class, for inputs that take too
     long, and during another import of the user's; nothing is left.
@@ -65,9 +69,10 @@ async def import_for(user: User, source: IO[bytes], settings: Settings = _NONE) 
     folder = class_folder(slug)
     return await imported(
         user.pk,
-        lambda limit: _prepare(source, folder, limit),
+        UnfinishedFolder(folder),
+        lambda progress: _prepare(source, folder, progress),
         lambda manifest: _enter(user, slug, manifest, settings),
-        lambda: shutil.rmtree(folder, ignore_errors=True),
+        progress,
     )
 
 
@@ -91,17 +96,17 @@ async def imported_once(
             return await take(user, file, {name: value})
 
 
-def _prepare(source: IO[bytes], folder: Path, limit: ExecutionLimit) -> SealedManifest:
-    limit.check_cancelled()
-    manifest = unpack_class(source, folder, limit.check_cancelled)
+def _prepare(source: IO[bytes], folder: Path, progress: ImportProgress) -> SealedManifest:
+    progress.check_cancelled()
+    manifest = unpack_class(source, folder, progress.report)
     keep_sealed_log(folder)
-    for lab in manifest.labs:
-        run, _, branch = lab.address.partition("/")
-        carried = branch_folder(run, branch, runs=folder / LABS)
-        if not carried.recording.is_dir():
-            continue
-        with rebuilt(carried, lab.address, limit) as recording:
-            recording.spread_keyframes()
+    for lab, carried, share in carried_labs(manifest, folder):
+
+        def spread(seq: int, share: Share = share) -> None:
+            progress.report("finish", share.before + seq, share.of)
+
+        with rebuilt(carried, lab.address, progress, share) as recording:
+            recording.spread_keyframes(spread)
         shutil.rmtree(carried.checkpoints, ignore_errors=True)
     return manifest
 

@@ -28,7 +28,7 @@ class ClassWall:
 
     def apply(self, now: Now) -> None:
         """Updates the board's tiles to the labs of all present learners."""
-        wanted = {_lab_name(lab): p for p, lab in now.labs.items()}
+        wanted = {_lab_name(lab): p for p, lab in now.fronts.items()}
         for name in self._shown.keys() - wanted.keys():
             self._tiles.hide(name)
             self._gone.add(self._shown[name])

@@ -18,12 +18,24 @@ class OpenClass(Fact):
     hints: tuple[int, ...] = ()
 
 
+class BeginLesson(Fact):
+    """The lesson that the class works on, as stored in the database: see `events.pace.LessonBegan`."""
+
+    lesson: str
+    steps: int
+    minutes: int
+    hints: tuple[int, ...]
+    handout: int
+
+
 class SetPerson(Fact):
     """A participant as stored in the database; differences from the class's state become events.
 
     Attributes:
         standing: `gone`: erased, or merged into another participant.
         lab: their own lab, `run/branch`; empty for none.
+        claims: the participant whom they claim to be while they wait; empty for none.
+        handout: with which the lesson began that `lab` is of; 0 for that of the class.
     """
 
     p: str
@@ -31,12 +43,21 @@ class SetPerson(Fact):
     standing: Literal["in", "waiting", "left", "kicked", "gone"] = "in"
     consent: Consent = "number"
     lab: str = ""
+    claims: str = ""
+    handout: int = 0
 
 
 class Rename(Fact):
     """The name of a participant has changed in the database."""
 
     p: str
+
+
+class RefuseLab(Fact):
+    """The own lab of a participant could not be made: see `events.room.LabRefused`."""
+
+    p: str
+    why: str
 
 
 class SetDoor(Fact):
@@ -107,7 +128,10 @@ class GiveUpSettling(Fact):
 
 
 class ReachStep(Fact):
+    """Steps, hints and predictions are those of a `lesson`, by its slug: the class may have gone on with another."""
+
     p: str
+    lesson: str
     step: int
     lab: str
     seq: int
@@ -116,6 +140,7 @@ class ReachStep(Fact):
 
 class LoseStep(Fact):
     p: str
+    lesson: str
     step: int
     lab: str
     seq: int
@@ -124,16 +149,19 @@ class LoseStep(Fact):
 
 class ResetWork(Fact):
     p: str
+    lesson: str
 
 
 class TakeHint(Fact):
     p: str
+    lesson: str
     step: int
     hint: int
 
 
 class Predict(Fact):
     p: str
+    lesson: str
     step: int
     choice: str
     sure: int
@@ -141,12 +169,26 @@ class Predict(Fact):
 
 class Settle(Fact):
     p: str
+    lesson: str
     step: int
     right: bool
 
 
-class RefuseCommand(Fact):
+class MakeMistake(Fact):
+    """A wrong choice, or a wrong state: see `events.work.MistakeMade`. `lesson`: in which it happened."""
+
     p: str
+    lesson: str
+    step: int
+    what: str
+    by: Literal["choice", "state"]
+
+
+class RefuseCommand(Fact):
+    """A command was refused or failed in a lab, `run/branch`."""
+
+    p: str
+    lab: str
 
 
 class NoteStuck(Fact):
@@ -201,6 +243,13 @@ class TakeState(Fact):
     lab: str
 
 
+class ShowLab(Fact):
+    """A learner's page of the lab `run/branch` has come to the front."""
+
+    p: str
+    lab: str
+
+
 class KeepAudio(Fact):
     """A piece of the sound is complete."""
 
@@ -222,7 +271,9 @@ class HearVoice(Fact):
 
 AnyFact: TypeAlias = (
     OpenClass
+    | BeginLesson
     | SetPerson
+    | RefuseLab
     | Rename
     | SetDoor
     | EndClass
@@ -240,6 +291,7 @@ AnyFact: TypeAlias = (
     | TakeHint
     | Predict
     | Settle
+    | MakeMistake
     | RefuseCommand
     | NoteStuck
     | MoveLab
@@ -248,6 +300,7 @@ AnyFact: TypeAlias = (
     | Point
     | GiveState
     | TakeState
+    | ShowLab
     | KeepAudio
     | LoseAudio
     | HearVoice

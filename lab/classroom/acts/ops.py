@@ -18,6 +18,7 @@ Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
 StrokePart: TypeAlias = Annotated[int, Meta(ge=-200_000, le=200_000)]
 """Thousandths of the box of a thing: a cell may be 10 px of a drawing that is 2,000 px wide."""
 Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+Slug: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,80}\Z")]
 Short: TypeAlias = Annotated[str, Meta(max_length=120)]
 Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
 NoteText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2000)]
@@ -48,6 +49,12 @@ class Admit(Op, tag="admit"):
     """An empty `p` means every waiting participant."""
 
     p: AnyPerson = ""
+
+
+class AcceptClaim(Op, tag="accept_claim"):
+    """The waiting person `p` is the participant whom they claim to be, and gets that participant's place and lab."""
+
+    p: Person
 
 
 class Rename(Op, tag="rename"):
@@ -146,6 +153,12 @@ class SeeStuck(Op, tag="see_stuck"):
     p: Person
 
 
+class ShowMistakes(Op, tag="show_mistakes"):
+    """Whether the projector shows what the class mixes up."""
+
+    on: bool
+
+
 class RaiseHand(Op, tag="raise_hand"):
     at: At
 
@@ -219,6 +232,16 @@ class SendNote(Op, tag="send_note"):
     lang: Language
 
 
+class BeginLesson(Op, tag="begin_lesson"):
+    """Goes on with a lesson of the course, by its slug, in new labs. `after`: the handout with which the lesson began
+    that the page shows, so that a lesson begins once even if two press at once. The server makes the lab:
+    `facts.BeginLesson`.
+    """
+
+    lesson: Slug
+    after: Number
+
+
 class SetPace(Op, tag="set_pace"):
     step: Annotated[int, Meta(ge=0, le=1000)]
 
@@ -249,8 +272,8 @@ class ExtendTime(Op, tag="extend_time"):
 
 
 class MakePoll(Op, tag="make_poll"):
-    """How a lab settles it, in the last four fields: see `events.poll.PollMade`. Text and choices of a prediction are
-    those of the lesson's step; the server adds them.
+    """How a lab settles it, from `when` to `within_s`: see `events.poll.PollMade`. Text, choices and tags of a
+    prediction are those of the lesson's step; the server adds them, in the other language, too, and the `lesson`.
     """
 
     form: Literal["choice", "number", "point", "prediction"]
@@ -265,6 +288,10 @@ class MakePoll(Op, tag="make_poll"):
     holds: Annotated[tuple[Condition, ...], Meta(max_length=6)] = ()
     asks: Condition = ""
     within_s: Annotated[int, Meta(ge=0, le=3600)] = 0
+    tags: Annotated[tuple[Short, ...], Meta(max_length=6)] = ()
+    other_text: Annotated[str, Meta(max_length=500)] = ""
+    other_choices: Annotated[tuple[Choice, ...], Meta(max_length=6)] = ()
+    lesson: Short = ""
 
 
 class OpenPoll(Op, tag="open_poll"):
@@ -348,7 +375,7 @@ class MarkNow(Op, tag="mark"):
     lang: Language = "en"
 
 
-DoorAct: TypeAlias = Admit | Rename | Kick | LetBack | GiveRole | OpenDoor | CloseDoor | Leave | EndClass
+DoorAct: TypeAlias = Admit | AcceptClaim | Rename | Kick | LetBack | GiveRole | OpenDoor | CloseDoor | Leave | EndClass
 """Acts that change the database first: the class is notified as by `facts`."""
 
 AnyAct: TypeAlias = (
@@ -365,6 +392,7 @@ AnyAct: TypeAlias = (
     | Draw
     | ClearInk
     | SeeStuck
+    | ShowMistakes
     | RaiseHand
     | LowerHand
     | Ask
@@ -379,6 +407,7 @@ AnyAct: TypeAlias = (
     | TakeWheel
     | GiveState
     | TakeState
+    | BeginLesson
     | SendNote
     | SetPace
     | PauseAll
@@ -416,3 +445,14 @@ def texts_of(act: object) -> tuple[str, ...]:
         case MakePoll():
             return (act.text, *act.choices)
     return ()
+
+
+def other_texts_of(act: object) -> tuple[str, ...]:
+    """Those of them that an act has in the other language, in the order in which they are stored after the former."""
+    if not isinstance(act, MakePoll):
+        return ()
+    return ((act.other_text,) if act.other_text else ()) + act.other_choices
+
+
+def other_language(language: str) -> Language:
+    return "en" if language == "zh-CN" else "zh-CN"

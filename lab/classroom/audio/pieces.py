@@ -1,9 +1,10 @@
 """Makes a piece from the slices that arrived: checked, cut, and written as a seekable file."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from lab.classroom.audio.mp4 import boxes, read_mp4
 from lab.classroom.audio.wave import RATE, samples_of, wave
 from lab.classroom.audio.webm import NotOpus, read_webm, without, write_webm
 
@@ -44,10 +45,7 @@ def make_piece(
         return _webm(at_us, length_us, slices, passages)
     if kind == "audio/wav":
         return _wave(at_us, length_us, slices, passages)
-    if any(from_us < longest_us and to_us > 0 for from_us, to_us in passages):
-        # A file of this format is kept unchanged or not at all.
-        return Made(b"", 0, [])
-    return _mp4(at_us, length_us, slices)
+    return _mp4(at_us, length_us, longest_us, slices, passages)
 
 
 def _webm(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
@@ -76,27 +74,37 @@ def _wave(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
     return Made(wave(bytes(kept)), len(kept) * 1_000_000 // RATE, [])
 
 
-def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None]) -> Made:
-    """Kept unchanged: if a part is missing, nothing of it can be kept."""
-    data = b"".join(one or b"" for one in slices)
-    boxes = [] if None in slices else list(_boxes(data))
-    if boxes[:1] != [b"ftyp"] or not {b"moov", b"mdat"} <= set(boxes):
-        return Made(b"", 0, [(at_us, at_us + length_us)])
-    return Made(data, length_us, [])
+def _mp4(at_us: int, length_us: int, longest_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
+    """Kept unchanged if all of it arrived and nothing is off the record; otherwise its fragments up to the first
+    missing slice, without those that are off the record, even in part.
+    """
+    is_whole = None not in slices
+    data = _runs(slices)[0] if slices and slices[0] is not None else b""
+    if is_whole and _is_mp4(data) and not _overlaps(passages, 0, longest_us):
+        return Made(data, length_us, [])
+    sound = read_mp4(data)
+    begins_us = [one.at_us for one in sound.fragments]
+    # How long the last one takes is known from the length of the piece only.
+    ends_us = [*begins_us[1:], longest_us] if is_whole else begins_us[1:]
+    kept = [
+        (one, end_us)
+        for one, end_us in zip(sound.fragments, ends_us, strict=False)
+        if not _overlaps(passages, one.at_us, end_us)
+    ]
+    there = sorted([*passages, *((one.at_us, end_us) for one, end_us in kept)])
+    lost = [(at_us + from_us, at_us + to_us) for from_us, to_us in _gaps(there, length_us)]
+    if not kept:
+        return Made(b"", 0, lost)
+    return Made(sound.head + b"".join(one.data for one, _ in kept), min(kept[-1][1], length_us), lost)
 
 
-def _boxes(data: bytes) -> Iterator[bytes]:
-    """The types of the outermost boxes of an MP4 file that are complete (ISO/IEC 14496-12, 4.2)."""
-    at = 0
-    while at + 8 <= len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        if size == 1:
-            size = int.from_bytes(data[at + 8 : at + 16], "big")
-        size = size or len(data) - at
-        if size < 8 or at + size > len(data):
-            return
-        yield data[at + 4 : at + 8]
-        at += size
+def _is_mp4(data: bytes) -> bool:
+    kinds = [kind for kind, _, _ in boxes(data)]
+    return kinds[:1] == [b"ftyp"] and {b"moov", b"mdat"} <= set(kinds)
+
+
+def _overlaps(passages: Sequence[Passage], begin_us: int, end_us: int) -> bool:
+    return any(from_us < end_us and to_us > begin_us for from_us, to_us in passages)
 
 
 def _runs(slices: Sequence[bytes | None]) -> list[bytes]:

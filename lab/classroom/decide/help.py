@@ -2,7 +2,7 @@
 
 from broker_core.events import Event
 from broker_core.texts import text
-from lab.classroom.acts import At, Given, facts, ops
+from lab.classroom.acts import Given, facts, ops
 from lab.classroom.decide.deciding import (
     ASKING,
     LEARNERS,
@@ -31,15 +31,9 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.RaiseHand = given.do  # type: ignore[assignment]
     if who.hand is not None:
         return []
-    at = _own_place(who, act.at)
+    at = act.at
+    _ensure_may_carry(state, who, at.lab)
     return [help.HandRaised(p=who.p, lab=at.lab, seq=at.seq, at_us=at.at_us, selection=at.selection, screen=at.screen)]
-
-
-def _own_place(who: Person, at: At) -> At:
-    """Raises Refusal unless the instant is one of the sender's own lab or of a lab that everyone sees."""
-    if at.lab != who.lab and not who.is_staff:
-        raise Refusal("class_act.not_their_lab", 403, lab=at.lab)
-    return at
 
 
 @decides(ops.LowerHand, WORKING)
@@ -59,8 +53,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     if unanswered >= MAX_OPEN_QUESTIONS or len(state.questions) >= MAX_QUESTIONS:
         raise Refusal("class_act.limit", 409, things=text("class_act.things.questions"), max=MAX_OPEN_QUESTIONS)
     at = act.at
-    if not _may_carry(state, who, at.lab):
-        raise Refusal("class_act.not_their_lab", 403, lab=at.lab)
+    _ensure_may_carry(state, who, at.lab)
     return [
         help.Asked(
             question=max(state.questions, default=0) + 1,
@@ -76,11 +69,18 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     ]
 
 
-def _may_carry(state: State, who: Person, lab: str) -> bool:
-    """Whether a question of `who` may include an instant of a lab: their own, or one that everyone sees."""
+def _ensure_may_carry(state: State, who: Person, lab: str) -> None:
+    """A hand or a question of `who` may include an instant of their own lab, or of one that everyone sees. Raises
+    Refusal for others, and says so of their lab of an earlier lesson.
+    """
     shown = state.stage.lab if state.stage is not None and state.stage.is_shown else ""
     followed = state.lead.lab if state.lead is not None else ""
-    return who.is_staff or lab in {who.lab, shown, followed, *who.taken.values()}
+    if who.is_staff or lab in {who.lab, who.front, shown, followed, *who.taken.values()}:
+        return
+    run = lab.partition("/")[0]
+    if any(one.p == who.p and one.lab.partition("/")[0] == run for past in state.lessons for one in past.works):
+        raise Refusal("class_act.earlier_lab", 409)
+    raise Refusal("class_act.not_their_lab", 403, lab=lab)
 
 
 def _question(state: State, number: int, who: Person) -> Question:
@@ -143,7 +143,7 @@ def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
         return []
     if running is not None:
         raise not_now("class_act.problem.helped")
-    if not person.lab or person.lab != act.lab:
+    if not person.works_in or person.works_in != act.lab:
         raise not_now("class_act.problem.no_lab")
     looks = None if helper.p in person.looked_by else help.LookBegan(p=act.p, by=helper.p)
     return events(looks, help.HelpBegan(p=act.p, by=helper.p, lab=act.lab, seq=act.seq))

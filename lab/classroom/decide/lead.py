@@ -5,7 +5,7 @@ from lab.classroom.acts import Given, facts, ops
 from lab.classroom.decide.deciding import LEARNERS, STAFF, US, decides, events, not_now, person_of, states
 from lab.classroom.decide.endings import end_lead
 from lab.classroom.events import lead
-from lab.classroom.state import STAGE_REFUSALS, Person, State
+from lab.classroom.state import Person, State
 from lab.texts.refusal import Refusal
 
 LEAD_KEPT_US = 15 * US
@@ -82,9 +82,9 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     person = person_of(state, act.p, LEARNERS)
     if state.stage is not None:
         raise not_now("class_act.problem.stage_taken")
-    if person.stage_refusals >= STAGE_REFUSALS:
+    if not person.may_be_asked:
         raise not_now("class_act.problem.stage_refused")
-    if not person.lab:
+    if not person.works_in:
         raise not_now("class_act.problem.no_lab")
     return [lead.StageAsked(p=act.p, until_us=now_us + STAGE_ANSWER_US)]
 
@@ -103,7 +103,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     )
     if not act.accepted:
         return [answered, lead.StageCleared(why="refused")]
-    return [answered, lead.StageShown(p=who.p if act.named else "", lab=who.lab)]
+    return [answered, lead.StageShown(p=who.p if act.named else "", lab=who.works_in)]
 
 
 @decides(ops.ClearStage, LEARNERS | STAFF)

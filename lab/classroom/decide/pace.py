@@ -1,14 +1,53 @@
-"""Decides pace, pause, timers and shared states."""
+"""Decides lessons, pace, pause, timers and shared states."""
+
+from collections.abc import Iterator
 
 from broker_core.events import Event
 from broker_core.texts import text
 from lab.classroom.acts import Given, facts, ops
 from lab.classroom.decide.deciding import LEARNERS, STAFF, decides, events, not_now, person_of, states
-from lab.classroom.events import pace
+from lab.classroom.decide.endings import end_settling
+from lab.classroom.events import help, lead, pace, work
 from lab.classroom.state import Person, State
 from lab.texts.refusal import Refusal
 
 MAX_TIMER_S = 24 * 3600
+
+
+@decides(ops.BeginLesson, STAFF)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    # The server makes the lab of the lesson, and then states it as a fact.
+    raise not_now("class_act.problem.no_lab")
+
+
+@states(facts.BeginLesson)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.BeginLesson = given.do  # type: ignore[assignment]
+    if not state.is_open or act.handout <= state.handout:
+        return []
+    began = pace.LessonBegan(
+        lesson=act.lesson, steps=act.steps, minutes=act.minutes, hints=act.hints, handout=act.handout
+    )
+    return events(_end_lesson(state), began)
+
+
+def _end_lesson(state: State) -> Iterator[Event]:
+    """Ends what is about the labs of the lesson. Polls and questions stay."""
+    if state.poll:
+        yield from end_settling(state, state.poll)
+    if state.stage is not None:
+        yield lead.StageCleared(why="lesson")
+    for learner in state.helps:
+        yield help.HelpEnded(p=learner, kept=True)
+    for person in state.people.values():
+        for by in person.looked_by:
+            yield help.LookEnded(p=person.p, by=by)
+        if person.stuck:
+            yield work.StuckEnded(p=person.p)
+        if person.hand is not None:
+            yield help.HandLowered(p=person.p, why="moved_on")
+    if state.timer is not None:
+        yield pace.TimerEnded(why="lesson")
 
 
 @decides(ops.SetPace, STAFF)
@@ -88,3 +127,22 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     if person.taken.get(act.handout) == act.lab:
         return []
     return [pace.StateTaken(p=act.p, handout=act.handout, lab=act.lab)]
+
+
+@states(facts.ShowLab)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.ShowLab = given.do  # type: ignore[assignment]
+    person = state.people.get(act.p)
+    if person is None or person.role != "learner" or not person.is_in:
+        return []
+    run = _run_of(act.lab)
+    if run == _run_of(person.lab):
+        return [pace.LabShown(p=act.p, lab="")] if person.front else []
+    # A page of another lab, such as the presenter's, is nothing that they work in.
+    is_theirs = any(run == _run_of(taken) for taken in person.taken.values())
+    return [pace.LabShown(p=act.p, lab=act.lab)] if is_theirs and person.front != act.lab else []
+
+
+def _run_of(lab: str) -> str:
+    """The run of a lab, `run/branch`."""
+    return lab.partition("/")[0]

@@ -39,14 +39,19 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     has_choices = act.form in ("choice", "prediction")
     if has_choices != bool(act.choices) or (has_choices and len(act.choices) < FEWEST_CHOICES):
         raise Refusal("class_act.poll_choices", 400, count=len(act.choices))
+    if act.form == "prediction" and act.lesson not in ("", state.chapter):
+        # The class has gone on meanwhile.
+        raise not_now("class_act.problem.other_lesson")
     _check_settling(act)
     if act.right:
         check_answer(act.form, len(act.choices), act.right)
+    others = 1 + len(act.choices)
+    other_choices = others + bool(act.other_text)
     made = poll.PollMade(
         poll=max(state.polls, default=0) + 1,
         form=act.form,
         text=given.texts[0],
-        choices=given.texts[1:],
+        choices=given.texts[1:others],
         anonymous=act.anonymous,
         asks_sure=act.asks_sure,
         right=act.right,
@@ -55,6 +60,10 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
         holds=act.holds,
         asks=act.asks,
         within_s=act.within_s,
+        tags=act.tags,
+        other_text=given.texts[others] if act.other_text else 0,
+        other_choices=given.texts[other_choices:],
+        lesson=state.chapter,
     )
     return events(end_poll(state), made)
 
@@ -165,6 +174,9 @@ def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
         raise not_now("class_act.problem.nobody_leads")
     if not found.is_settled_by_lab:
         raise not_now("class_act.problem.not_by_lab")
+    if found.form == "prediction" and found.lesson != state.chapter:
+        # The lab that leads has another cluster: what happens there would not answer the question.
+        raise not_now("class_act.problem.other_lesson")
     if found.is_revealed:
         raise not_now("class_act.problem.poll_settled")
     return [] if found.settled_in else [poll.SettlingBegan(poll=act.poll, lab=act.lab, seq=act.seq)]

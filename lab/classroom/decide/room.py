@@ -6,8 +6,8 @@ from broker_core.events import Event
 from lab.classroom.acts import Given, facts
 from lab.classroom.decide.deciding import US, events, states
 from lab.classroom.decide.endings import end_all_of, end_class, end_looks
-from lab.classroom.events import help, room
-from lab.classroom.state import Person, State
+from lab.classroom.events import help, lead, room
+from lab.classroom.state import STAFF, Person, State
 from lab.texts.refusal import Refusal
 
 MAX_PEOPLE = 2_000
@@ -21,6 +21,15 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     if state.opened_us >= 0:
         return []
     return [room.ClassOpened(chapter=act.chapter, steps=act.steps, minutes=act.minutes, hints=act.hints)]
+
+
+@states(facts.RefuseLab)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.RefuseLab = given.do  # type: ignore[assignment]
+    person = state.people.get(act.p)
+    if person is None or person.lab or person.lab_refused == act.why:
+        return []
+    return [room.LabRefused(p=act.p, why=act.why)]
 
 
 @states(facts.SetPerson)
@@ -38,15 +47,35 @@ def _differences(state: State, act: facts.SetPerson) -> Iterator[Event]:
         return
     waits = act.standing == "waiting"
     if known is None or known.is_kicked or known.presence == "left" or (waits and not known.waits):
-        yield room.Joined(p=act.p, role=act.role, waits=waits, consent=act.consent)
+        yield room.Joined(p=act.p, role=act.role, waits=waits, consent=act.consent, claims=act.claims if waits else "")
     else:
         if known.waits and not waits:
             yield room.Admitted(p=act.p)
         if known.role != act.role:
             yield from end_all_of(state, known, "role")
             yield room.RoleGiven(p=act.p, role=act.role)
-    if act.lab and (known is None or known.lab != act.lab):
+    # What was read from the database before a lesson began has a lab of the one before.
+    is_of_lesson = not act.handout or act.handout >= state.handout
+    if act.lab and is_of_lesson and (known is None or known.lab != act.lab):
         yield room.LabGiven(p=act.p, lab=act.lab)
+        yield from _lead_moved(state, known, act)
+
+
+def _lead_moved(state: State, known: Person | None, act: facts.SetPerson) -> Iterator[Event]:
+    """The lead continues in the new run of a presenter who starts over in the lab that they show, and in that of a
+    lesson that has begun since they lead. Another lab that they show is not affected; for a fork the page reports the
+    branch with the view.
+    """
+    held = state.lead
+    if held is None or known is None or held.p != act.p or act.role != known.role or act.role not in STAFF:
+        return
+    starts_over = _run(held.lab) == _run(known.lab) != _run(act.lab)
+    if starts_over or held.handout != state.handout:
+        yield lead.LeadTaken(term=state.term + 1, p=act.p, lab=act.lab)
+
+
+def _run(lab: str) -> str:
+    return lab.partition("/")[0]
 
 
 def _gone(state: State, known: Person | None, act: facts.SetPerson) -> Iterator[Event]:

@@ -77,7 +77,7 @@ class StageShown(Event):
 
 @kind("lead", "all")
 class StageCleared(Event):
-    """`why`: act, own, no_answer, refused, kicked, role, left, class."""
+    """`why`: act, own, no_answer, refused, kicked, role, left, lesson, class."""
 
     why: str
 

@@ -1,7 +1,21 @@
-"""Pace, pause, timers, shared states."""
+"""Lessons, pace, pause, timers, shared states."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
+
+
+@kind("pace", "all")
+class LessonBegan(Event):
+    """The class goes on with another lesson, or repeats one. `lesson`: its slug; its `steps`, which take `minutes`
+    together and have `hints`. What was reached before counts for the lesson before, and everyone gets a new lab, which
+    begins as handout number `handout`.
+    """
+
+    lesson: str
+    steps: int
+    minutes: int
+    hints: tuple[int, ...]
+    handout: int
 
 
 @kind("pace", "all")
@@ -31,7 +45,7 @@ class TimerSet(Event):
 
 @kind("pace", "all")
 class TimerEnded(Event):
-    """`why`: time, act."""
+    """`why`: time, act, lesson."""
 
     why: str
 
@@ -60,4 +74,12 @@ class StateTaken(Event):
 
     p: str
     handout: int
+    lab: str
+
+
+@kind("pace", "self")
+class LabShown(Event):
+    """A learner has a lab from a given state in front, `run/branch`; empty: their own lab again."""
+
+    p: str
     lab: str

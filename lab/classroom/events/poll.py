@@ -7,12 +7,13 @@ from lab.classroom.events.kinds import kind
 @kind("poll", "staff")
 class PollMade(Event):
     """`form`: choice, number, point, prediction. `text` and `choices`: ids of texts. `right`: the right answer, empty
-    if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll do not contain the
-    voter.
+    if there is none or it is not known. `step`: whose prediction it is, of the lesson with the slug `lesson`. Votes of
+    an anonymous poll do not contain the voter.
 
     How a lab settles it: at `when`, a condition, or after `within_s` simulated seconds; 0: no limit. `holds`: of each
     choice the condition under which it came true, empty for the choice that is right if no other came true. `asks`: the
-    quantity that a number is compared with.
+    quantity that a number is compared with. `tags`: of each choice the misconception behind it; empty if none is known.
+    `other_text` and `other_choices`: in the other language, 0 and empty for none.
     """
 
     poll: int
@@ -27,6 +28,10 @@ class PollMade(Event):
     holds: tuple[str, ...] = ()
     asks: str = ""
     within_s: int = 0
+    tags: tuple[str, ...] = ()
+    other_text: int = 0
+    other_choices: tuple[int, ...] = ()
+    lesson: str = ""
 
 
 @kind("poll", "all")

@@ -16,12 +16,15 @@ class ClassOpened(Event):
 
 @kind("room", "self")
 class Joined(Event):
-    """`waits`: until staff admits them. `consent`: how they appear in the recording: number, nickname, not_recorded."""
+    """`waits`: until staff admits them. `consent`: how they appear in the recording: number, nickname, not_recorded.
+    `claims`: the participant that they claim to be, if they have neither cookie nor key; empty for none.
+    """
 
     p: str
     role: str
     waits: bool
     consent: str
+    claims: str = ""
 
 
 @kind("room", "self")
@@ -35,6 +38,14 @@ class LabGiven(Event):
 
     p: str
     lab: str
+
+
+@kind("room", "self")
+class LabRefused(Event):
+    """A participant's own lab could not be made. `why`: runs (they have too many), disk (it is full), failed."""
+
+    p: str
+    why: str
 
 
 @kind("room", "self")

@@ -65,6 +65,25 @@ class Refused(Event):
     step: int
 
 
+@kind("work", "self")
+class MistakeMade(Event):
+    """A learner shows a misconception. `by`: `choice`, a wrong choice, and `what` is its tag; or `state`, and `what` is
+    the id of a wrong state of the step.
+    """
+
+    p: str
+    step: int
+    what: str
+    by: str
+
+
+@kind("work", "all")
+class MistakesShown(Event):
+    """Staff show what the class mixes up on the projector, or, without `on`, no longer."""
+
+    on: bool
+
+
 @kind("work", "staff")
 class StuckBegan(Event):
     """`state`: asks, struggles, idle, late. `why`: hand, refused, hints, resets, lost, nothing, long; `count` of it:

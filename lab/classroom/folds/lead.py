@@ -1,5 +1,7 @@
 """Folds of leading, following, the stage, and where the labs are."""
 
+from collections.abc import Iterator
+
 from lab.classroom.events import lead
 from lab.classroom.folds.folding import Sections, folds, of_person
 from lab.classroom.state import Lead, Stage, State
@@ -9,14 +11,30 @@ from lab.classroom.state import Lead, Stage, State
 def _(state: State, event: lead.LeadTaken, at_us: int, who: str) -> Sections:
     begins = state.lead is None
     state.term = event.term
-    state.lead = Lead(event.term, event.p, event.lab)
+    state.lead = Lead(event.term, event.p, event.lab, state.handout)
     state.view, state.lead_lab = "", None
     changed = ["lead", "view", "lead_lab"]
     if begins:
-        for person in state.people.values():
-            person.follows = not person.is_staff
-            changed += of_person(person.p)
+        changed += _all_follow(state)
     return changed
+
+
+def _all_follow(state: State) -> Iterator[str]:
+    """All but staff follow; a learner on stage, who is followed, does so afterwards."""
+    stage = state.stage
+    shown = ""
+    if stage is not None and stage.is_shown:
+        shown, stage.was_following = stage.p, True
+    for person in state.people.values():
+        person.follows = not person.is_staff and person.p != shown
+        yield from of_person(person.p)
+
+
+def _nobody_follows(state: State) -> Iterator[str]:
+    for person in state.people.values():
+        if person.follows:
+            person.follows = False
+            yield from of_person(person.p)
 
 
 @folds(lead.LeadEnded)
@@ -24,10 +42,8 @@ def _(state: State, event: lead.LeadEnded, at_us: int, who: str) -> Sections:
     state.lead, state.view, state.lead_lab = None, "", None
     strokes = [f"ink/{ink}" for ink in state.ink]
     state.ink.clear()
-    followed = [person for person in state.people.values() if person.follows]
-    for person in followed:
-        person.follows = False
-    return ("lead", "view", "lead_lab", *strokes, *(path for one in followed for path in of_person(one.p)))
+    is_stage_shown = state.stage is not None and state.stage.is_shown
+    return ("lead", "view", "lead_lab", *strokes, *(() if is_stage_shown else _nobody_follows(state)))
 
 
 @folds(lead.Held)
@@ -67,7 +83,7 @@ def _(state: State, event: lead.Rejoined, at_us: int, who: str) -> Sections:
 
 @folds(lead.StageAsked)
 def _(state: State, event: lead.StageAsked, at_us: int, who: str) -> Sections:
-    state.stage = Stage(event.p, state.people[event.p].lab, until_us=event.until_us)
+    state.stage = Stage(event.p, state.people[event.p].works_in, until_us=event.until_us)
     return ("stage", *of_person(event.p))
 
 
@@ -83,16 +99,26 @@ def _(state: State, event: lead.StageAnswered, at_us: int, who: str) -> Sections
 
 @folds(lead.StageShown)
 def _(state: State, event: lead.StageShown, at_us: int, who: str) -> Sections:
-    if state.stage is None:
+    stage = state.stage
+    if stage is None:
         return ()
-    state.stage.is_shown, state.stage.until_us, state.stage.lab = True, 0, event.lab
-    return ("stage", *of_person(state.stage.p))
+    stage.is_shown, stage.until_us, stage.lab = True, 0, event.lab
+    person = state.people[stage.p]
+    stage.was_following, person.follows = person.follows, False
+    # While a presenter leads, their followers switch to the stage, and learners who work alone are left alone.
+    return ("stage", *of_person(stage.p), *(_all_follow(state) if state.lead is None else ()))
 
 
 @folds(lead.StageCleared)
 def _(state: State, event: lead.StageCleared, at_us: int, who: str) -> Sections:
     before, state.stage = state.stage, None
-    return ("stage", *of_person(before.p)) if before else ("stage",)
+    if before is None:
+        return ("stage",)
+    if before.is_shown and state.lead is None:
+        return ("stage", *of_person(before.p), *_nobody_follows(state))
+    if before.is_shown:
+        state.people[before.p].follows = before.was_following
+    return ("stage", *of_person(before.p))
 
 
 @folds(lead.LabMoved)

@@ -19,6 +19,11 @@ def _(state: State, event: poll.PollMade, at_us: int, who: str) -> Sections:
         holds=event.holds,
         asks=event.asks,
         within_s=event.within_s,
+        tags=event.tags,
+        other_text=event.other_text,
+        other_choices=event.other_choices,
+        # In logs of before, the class had one lesson.
+        lesson=event.lesson or state.chapter,
     )
     state.poll = event.poll
     return (f"polls/{event.poll}",)
@@ -85,7 +90,7 @@ def _(state: State, event: poll.Revealed, at_us: int, who: str) -> Sections:
     found = state.polls[event.poll]
     found.is_revealed, found.settled_in, found.why_not = True, "", ""
     found.outcome, found.lab, found.seq, found.by = event.outcome, event.lab, event.seq, event.by
-    return (f"polls/{event.poll}",)
+    return (f"polls/{event.poll}", "mistakes") if found.tags else (f"polls/{event.poll}",)
 
 
 @folds(poll.PollEnded)

@@ -16,25 +16,41 @@ def _(state: State, event: room.ClassOpened, at_us: int, who: str) -> Sections:
 @folds(room.Joined)
 def _(state: State, event: room.Joined, at_us: int, who: str) -> Sections:
     known = state.people.get(event.p)
+    counted = _counted(state) if known is not None else ()
     if known is None:
+        follows = state.lead is not None or (state.stage is not None and state.stage.is_shown)
         known = state.people[event.p] = Person(
-            event.p, "observer", "number", at_us, at_us, progress_us=at_us, follows=state.lead is not None
+            event.p, "observer", "number", at_us, at_us, progress_us=at_us, follows=follows
         )
     known.role, known.consent = event.role, event.consent  # type: ignore[assignment]
-    known.waits, known.is_kicked = event.waits, False
+    known.waits, known.is_kicked, known.claims = event.waits, False, event.claims
     known.presence, known.since_us = "here", at_us
-    return (*of_person(event.p), "staff")
+    return (*of_person(event.p), "staff", *counted)
+
+
+def _counted(state: State) -> Sections:
+    """What counts learners, and not those who were removed or have another role."""
+    has_any = bool(state.mistakes) or any(poll.tags for poll in state.polls.values())
+    return ("mistakes",) if has_any else ()
 
 
 @folds(room.Admitted)
 def _(state: State, event: room.Admitted, at_us: int, who: str) -> Sections:
-    state.people[event.p].waits = False
+    person = state.people[event.p]
+    person.waits, person.claims = False, ""
     return of_person(event.p)
 
 
 @folds(room.LabGiven)
 def _(state: State, event: room.LabGiven, at_us: int, who: str) -> Sections:
-    state.people[event.p].lab = event.lab
+    person = state.people[event.p]
+    person.lab, person.lab_refused, person.front = event.lab, "", ""
+    return of_person(event.p)
+
+
+@folds(room.LabRefused)
+def _(state: State, event: room.LabRefused, at_us: int, who: str) -> Sections:
+    state.people[event.p].lab_refused = event.why
     return of_person(event.p)
 
 
@@ -65,8 +81,9 @@ def _(state: State, event: room.Left, at_us: int, who: str) -> Sections:
 
 @folds(room.RoleGiven)
 def _(state: State, event: room.RoleGiven, at_us: int, who: str) -> Sections:
-    state.people[event.p].role = event.role  # type: ignore[assignment]
-    return (*of_person(event.p), "staff")
+    person = state.people[event.p]
+    person.role, person.lab_refused = event.role, ""  # type: ignore[assignment]
+    return (*of_person(event.p), "staff", *_counted(state))
 
 
 @folds(room.Renamed)
@@ -80,7 +97,7 @@ def _(state: State, event: room.Kicked, at_us: int, who: str) -> Sections:
     person = state.people[event.p]
     person.is_kicked = True
     person.presence, person.since_us = "left", at_us
-    return (*of_person(event.p), "staff")
+    return (*of_person(event.p), "staff", *_counted(state))
 
 
 @folds(room.DoorOpened)
@@ -98,6 +115,8 @@ def _(state: State, event: room.DoorClosed, at_us: int, who: str) -> Sections:
 @folds(room.ClassResumed)
 def _(state: State, event: room.ClassResumed, at_us: int, who: str) -> Sections:
     state.clock_seq = state.last_seq
+    for person in state.people.values():
+        person.stopped_us += event.gap_ms * 1_000
     return ()
 
 

@@ -2,7 +2,8 @@
 
 from lab.classroom.events import work
 from lab.classroom.folds.folding import Sections, folds, of_person
-from lab.classroom.state import Person, State
+from lab.classroom.results.mistakes import mistake_key
+from lab.classroom.state import Mistake, Person, State
 
 DONE, HINTED, LOST = "done", "hinted", "lost"
 
@@ -19,7 +20,7 @@ def _(state: State, event: work.StepReached, at_us: int, who: str) -> Sections:
 
 def _progress(person: Person, at_us: int) -> None:
     person.refused = person.resets = person.lost = 0
-    person.progress_us = at_us
+    person.progress_us, person.stopped_us = at_us, 0
 
 
 @folds(work.StepLost)
@@ -66,6 +67,23 @@ def _(state: State, event: work.Settled, at_us: int, who: str) -> Sections:
 def _(state: State, event: work.Refused, at_us: int, who: str) -> Sections:
     state.people[event.p].refused += 1
     return of_person(event.p)
+
+
+@folds(work.MistakeMade)
+def _(state: State, event: work.MistakeMade, at_us: int, who: str) -> Sections:
+    key = mistake_key(event.what, event.by, event.step)
+    found = state.mistakes.setdefault(key, Mistake(event.by))  # type: ignore[arg-type]
+    found.last_us = at_us
+    for known, one in ((found.people, event.p), (found.steps, event.step)):
+        if one not in known:
+            known.append(one)  # type: ignore[arg-type]
+    return ("mistakes",)
+
+
+@folds(work.MistakesShown)
+def _(state: State, event: work.MistakesShown, at_us: int, who: str) -> Sections:
+    state.are_mistakes_shown = event.on
+    return ("mistakes",)
 
 
 @folds(work.StuckBegan)

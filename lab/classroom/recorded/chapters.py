@@ -7,7 +7,7 @@ import msgspec
 
 from lab.classroom.events import ClassEnvelope
 from lab.classroom.events.lead import LeadTaken, StageShown
-from lab.classroom.events.pace import PaceSet
+from lab.classroom.events.pace import LessonBegan, PaceSet
 from lab.classroom.events.poll import PollMade, PollOpened
 from lab.classroom.recorded.class_map import ClassMap
 from lab.protocol.marks import Mark
@@ -25,6 +25,7 @@ MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
 
 _VALUES: dict[str, tuple[str, ...]] = {
     "": (),
+    "lesson": (),
     "lead": (),
     "stage": (),
     "poll": (),
@@ -40,7 +41,9 @@ class StoredChapter(msgspec.Struct, omit_defaults=True):
     """A chapter that begins at `at_us` of class time.
 
     A chapter set by staff has the number of its `text`, or, if it was set after class, `title` and `author`. A proposal
-    has a `kind` and its subject: a participant, the number of a text or of a step, or `values` of a mark.
+    has a `kind` and its subject: a participant, the slug of a lesson,
+    the number of a text or of a step, or `values` of a mark. A poll about
+    the prediction of a step has that `step` as a value.
     """
 
     chapter: int
@@ -87,33 +90,37 @@ class Landmarks:
         self.found: list[Landmark] = []
         self.polls: dict[int, tuple[int, int]] = {}
         """By number, the class time at which a poll was first opened, and the number of its text."""
-        self._texts: dict[int, int] = {}
+        self._made: dict[int, PollMade] = {}
 
     def take(self, envelope: ClassEnvelope) -> None:
         """Processes the next event."""
         _, at_us, _, _, event = envelope
         match event:
+            case LessonBegan():
+                self.found.append(Landmark(0, at_us, "lesson", event.lesson))
             case LeadTaken():
-                self.found.append(Landmark(0, at_us, "lead", event.p))
+                self.found.append(Landmark(1, at_us, "lead", event.p))
             case StageShown() if event.lab:
-                self.found.append(Landmark(1, at_us, "stage", event.p))
+                self.found.append(Landmark(2, at_us, "stage", event.p))
             case PollMade():
-                self._texts[event.poll] = event.text
+                self._made[event.poll] = event
             case PollOpened() if event.round == 1:
-                self.polls[event.poll] = (at_us, self._texts[event.poll])
-                self.found.append(Landmark(2, at_us, "poll", str(self._texts[event.poll])))
+                made = self._made[event.poll]
+                self.polls[event.poll] = (at_us, made.text)
+                values = {"step": str(made.step)} if made.form == "prediction" and made.step else {}
+                self.found.append(Landmark(3, at_us, "poll", str(made.text), values))
             case PaceSet() if event.step:
-                self.found.append(Landmark(3, at_us, "step", str(event.step)))
+                self.found.append(Landmark(4, at_us, "step", str(event.step)))
 
 
 def landmarks_of(class_map: ClassMap, lab: int, marks: Iterable[Mark]) -> list[Landmark]:
     """Marks of a lab, each at the instant at which the class first saw it."""
     found = []
     for mark in marks:
-        shown_us = class_map.first_shown(lab, mark.seq) if mark.kind in MARKED else None
+        shown_us = class_map.first_shown(lab, mark.seq, mark.at_us) if mark.kind in MARKED else None
         if shown_us is not None:
             values = {name: str(value) for name, value in mark.values.items()}
-            found.append(Landmark(4 + MARKED.index(mark.kind), shown_us, mark.kind, "", values))
+            found.append(Landmark(5 + MARKED.index(mark.kind), shown_us, mark.kind, "", values))
     return found
 
 

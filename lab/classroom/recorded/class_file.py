@@ -12,7 +12,7 @@ No engine is exported: taking over executes the recorded inputs again.
 import re
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -21,8 +21,9 @@ import msgspec
 from lab.archives.batches import ensure_records_fit
 from lab.archives.foreign import FOREIGN_DATA_ERRORS, problem_of
 from lab.archives.manifest import MANIFEST, MAX_FILES
+from lab.archives.progress import Report, Share, no_report, shares_of
 from lab.archives.unpack import checked_end
-from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack, write_zip
+from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack_all, write_zip
 from lab.classroom.audience import Viewer
 from lab.classroom.audio.pieces import SUFFIXES
 from lab.classroom.audio.store import AUDIO, PIECES, file_of, heard
@@ -31,12 +32,13 @@ from lab.classroom.captions.webvtt import parse
 from lab.classroom.events.seen import ViewChanged
 from lab.classroom.frames import LookedAt
 from lab.classroom.recorded.chapters import CHAPTERS, MAX_CHAPTERS, MAX_TITLE, read_chapters
-from lab.classroom.recorded.playback import Playback
+from lab.classroom.recorded.playback import SEGMENT_EVENTS, Playback
 from lab.classroom.recorded.sealed import (
     KIND,
     SEALED,
     VERSION,
     WORDS,
+    SealedLab,
     SealedManifest,
     SealedWords,
     path_of,
@@ -45,7 +47,7 @@ from lab.classroom.recorded.sealed import (
     refresh_manifest,
 )
 from lab.recordings.description import IDENTITY, VOCABULARY
-from lab.recordings.folder import branch_folder
+from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.logs import EVENTS, INPUTS
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
@@ -91,32 +93,44 @@ def pack_class(folder: Path, manifest: SealedManifest, target: IO[bytes]) -> Sea
     return refreshed
 
 
-def unpack_class(source: IO[bytes], folder: Path, check: Callable[[], None] = lambda: None) -> SealedManifest:
-    """Unpacks a class into a new folder, and validates all of it. `check`: called after each file and lab; it may raise
-    to end this. Raises Refusal; then nothing is left behind.
-    """
+def unpack_class(source: IO[bytes], folder: Path, report: Report = no_report) -> SealedManifest:
+    """Unpacks a class into a new folder, and validates all of it. Raises Refusal; then nothing is left behind."""
     try:
         with opened_zip(source) as archive:
             manifest, names = read_manifest(archive, _CLASS, SealedManifest)
             check_files(manifest.files, names)
             _check(manifest)
-            for name, declared in manifest.files.items():
-                below = folder / SEALED if _SEALED_FILE.match(name) else folder
-                unpack(archive, name, declared, below / name)
-                check()
+            unpack_all(archive, manifest.files, lambda name: _target(name, folder), report)
             with archive.open(MANIFEST) as stream:
                 (folder / SEALED / MANIFEST).write_bytes(stream.read())
-            _check_events(manifest, folder)
+            _check_events(manifest, folder, report)
             _check_words(folder)
             _check_captions(manifest, folder)
             _check_sound(manifest, folder)
-            for lab in manifest.labs:
-                _check_lab(lab.address, lab.last_seq, folder)
-                check()
+            for lab, carried, share in carried_labs(manifest, folder):
+                end = checked_end(lab.address, carried, report, share)
+                if end < lab.last_seq:
+                    raise invalid("refusal.archive_torn", branch=lab.address, seq=end, expected=lab.last_seq)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return manifest
+
+
+def carried_labs(manifest: SealedManifest, folder: Path) -> Iterator[tuple[SealedLab, BranchFolder, Share]]:
+    """The labs that are in an unpacked file. Others were deleted before a copy was made."""
+    there: list[tuple[SealedLab, BranchFolder]] = []
+    for lab in manifest.labs:
+        run, _, branch = lab.address.partition("/")
+        carried = branch_folder(run, branch, runs=folder / "labs")
+        if carried.recording.is_dir():
+            there.append((lab, carried))
+    for (lab, carried), share in shares_of(there, [lab.last_seq for lab, _ in there]):
+        yield lab, carried, share
+
+
+def _target(name: str, folder: Path) -> Path:
+    return (folder / SEALED if _SEALED_FILE.match(name) else folder) / name
 
 
 def _check(manifest: SealedManifest) -> None:
@@ -139,7 +153,7 @@ def _check(manifest: SealedManifest) -> None:
         raise invalid("refusal.archive_no_class", file=MANIFEST)
 
 
-def _check_events(manifest: SealedManifest, folder: Path) -> None:
+def _check_events(manifest: SealedManifest, folder: Path, report: Report) -> None:
     """Raises Refusal unless recovery finds nothing to repair, this version knows each event, and the events are
     consistent.
     """
@@ -159,6 +173,7 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
         playback.take(events)
         for number in range(len(playback.begins_us)):
             playback.segment(number, _STAFF)
+            report("check", (number + 1) * SEGMENT_EVENTS, manifest.last_seq)
     except Refusal:
         # It would contain a path of this machine.
         raise invalid("refusal.archive_log", branch="class", problem="header") from None
@@ -205,13 +220,3 @@ def _check_sound(manifest: SealedManifest, folder: Path) -> None:
         is_sane = False
     if not is_sane:
         raise invalid("refusal.archive_no_class", file=f"{AUDIO}/{PIECES}")
-
-
-def _check_lab(address: str, last_seq: int, folder: Path) -> None:
-    run, _, branch = address.partition("/")
-    carried = branch_folder(run, branch, runs=folder / "labs")
-    # The run may have been deleted before a copy was made.
-    if last_seq and carried.recording.is_dir():
-        end = checked_end(address, carried)
-        if end < last_seq:
-            raise invalid("refusal.archive_torn", branch=address, seq=end, expected=last_seq)

@@ -84,11 +84,19 @@ class ClassMap:
         """The number of a lab; -1 for one that is not shown."""
         return next((number for number, lab in enumerate(self.labs) if lab.address == address), NO_LAB)
 
-    def first_shown(self, lab: int, seq: int) -> int | None:
-        """The class time at which a lab was first shown with an event; None for an event before it was shown."""
-        rows = [row for row in self.rows if row.lab == lab]
-        shown = next((row for row in rows if row.seq >= seq), None)
-        return None if shown is None or shown is rows[0] else shown.class_us
+    def first_shown(self, lab: int, seq: int, lab_us: int) -> int | None:
+        """The class time at which a lab was first shown with an event of its instant `lab_us`; None for an event before
+        the lab was shown. static/lab/core/replay/class_map.js has the same.
+        """
+        of_lab = [i for i, row in enumerate(self.rows) if row.lab == lab]
+        shown = next((i for i in of_lab if self.rows[i].seq >= seq), None)
+        if shown is None or shown == of_lab[0]:
+            return None
+        row, before = self.rows[shown], self.rows[shown - 1]
+        if before.lab != lab or before.mode == "pause" or not before.rate_us:
+            return row.class_us
+        between_us = before.class_us + (lab_us - before.at_us) * _US // before.rate_us
+        return max(before.class_us, min(row.class_us, between_us))
 
     def _number(self, address: str, *, is_stage: bool = False, p: str = "") -> int:
         number = self.number_of(address)

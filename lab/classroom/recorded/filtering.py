@@ -142,7 +142,8 @@ class RecordFilter:
         if is_staff or event.consent == "nickname":
             self.named.add(event.p)
         self._people.add(event.p)
-        yield event
+        # A claim matters at the door only.
+        yield Joined(p=event.p, role=event.role, waits=event.waits, consent=event.consent)
 
     def _role_given(self, event: RoleGiven) -> Iterator[Event]:
         if event.p in self._people:

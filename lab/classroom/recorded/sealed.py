@@ -165,7 +165,8 @@ def words_of(events: Iterable[ClassEnvelope], words: Words, named: Iterable[str]
     """The words of a recording: the names of participants who are named, and the texts that its events refer to."""
     numbers: set[int] = set()
     for *_, event in events:
-        numbers.add(getattr(event, "text", 0))
+        numbers |= {getattr(event, "text", 0), getattr(event, "other_text", 0)}
+        numbers |= {*getattr(event, "other_choices", ())}
         numbers.update(getattr(event, "choices", ()))
     texts = {number: words.text(number) for number in sorted(numbers - {0})}
     return SealedWords(

@@ -11,6 +11,7 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -18,7 +19,7 @@ from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from lab.journals.journal import CLEAN_SHUTDOWN
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.copying import link, link_tree
-from lab.recordings.description import VOCABULARY, begin_identity, identity_of
+from lab.recordings.description import VOCABULARY, IdentityError, begin_identity, identity_of, read_identity
 from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import fork_recording
 from lab.recordings.keyframes import KEYFRAMES
@@ -31,7 +32,8 @@ from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
 
 _CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
-_SEGMENT_SUFFIX = ".log"
+_SEGMENT_SUFFIX, _SNAPSHOT_SUFFIX, _DELETED_SUFFIX = ".log", ".snapshot", ".deleted"
+_INDEX_SUFFIXES = ".index", ".timeindex"
 
 
 def handout_folder(classroom: str, number: int, *, data: Path | None = None) -> BranchFolder:
@@ -107,13 +109,38 @@ def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     link_tree(handout.path.parent / "archive", target.path.parent / "archive")
 
 
+class CopiedState(NamedTuple):
+    """The state after an event of a recording: its branch, as in its identity, and the event."""
+
+    branch: str
+    seq: int
+
+
+def copied_state(target: BranchFolder) -> CopiedState | None:
+    """The state of a copy in which nothing has happened yet, which all such copies of a handout share. None for any
+    other branch.
+    """
+    try:
+        identity = read_identity(target.recording)
+        newest = max((target.recording / f"{EVENTS}-0").glob(f"*{_SEGMENT_SUFFIX}"))
+        is_empty = newest.stat().st_size == 0
+    except (IdentityError, OSError, ValueError):
+        return None
+    if identity is None or not identity.parent or not is_empty or int(newest.stem) != identity.parent_seq + 1:
+        return None
+    return CopiedState(identity.parent, identity.parent_seq)
+
+
 def _copy_log(source: Path, target: Path) -> None:
     target.mkdir()
     newest = max(path.stem for path in source.glob(f"*{_SEGMENT_SUFFIX}"))
     for path in source.iterdir():
         if path.name == LEADER_EPOCH_CHECKPOINT:
             shutil.copyfile(path, target / path.name)
-        elif path.stem != newest:
+        elif path.suffix != _DELETED_SUFFIX and path.stem != newest:
             link(path, target / path.name)
-    # Without its indexes: opening the log makes them.
-    (target / f"{newest}{_SEGMENT_SUFFIX}").touch()
+        elif path.suffix == _SNAPSHOT_SUFFIX:
+            # Otherwise each copy would read all batches since the snapshot before, to find their producers.
+            shutil.copyfile(path, target / path.name)
+    for suffix in (_SEGMENT_SUFFIX, *_INDEX_SUFFIXES):
+        (target / f"{newest}{suffix}").touch()

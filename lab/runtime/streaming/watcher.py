@@ -213,7 +213,6 @@ class Watcher:
             zookeeper=lab.zookeeper,
             bootstrap=lab.bootstrap,
             user=self._visitor.user,
-            owner="act" in self._visitor.rights,
             rights=sorted(self._visitor.rights),
             names=dict(self._visitor.names),
         )

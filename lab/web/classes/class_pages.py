@@ -30,6 +30,7 @@ from lab.actions.classes.start_class import delete_class, end_class, members_of,
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.actions.execution import MAX_EXECUTION_S
+from lab.actions.imports import refusal_to_show, running_import
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Class, Participant, Presence, Role
@@ -41,7 +42,7 @@ from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_
 from lab.web.classes.guests import forget, participant_of_cookie, remember
 from lab.web.classes.qr import qr_svg
 from lab.web.network import may_hear, shown_address
-from lab.web.pages import page, render_page, user_of
+from lab.web.pages import page, render_page, status_of, user_of
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 
@@ -50,7 +51,7 @@ GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 @require_GET
 async def classes(request: HttpRequest) -> HttpResponse:
     """The classes that the user teaches or attends."""
-    return await classes_page(request)
+    return await classes_page(request, refusal_to_show(await user_of(request), "class"))
 
 
 @login_required
@@ -78,27 +79,29 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
     """For staff the door and the participants; for others their place in the class. Visitors without access are sent to
     the page that takes return keys, whether the class exists or not.
     """
-    # Hundreds open this page within seconds: all queries are made in one thread switch.
+    # Hundreds open this page within seconds: few thread switches, and few queries.
     found = await sync_to_async(_membership_or_response)(request, slug)
     if isinstance(found, HttpResponse):
         return found
     classroom, me = found
     if me.is_staff:
         return await _door_page(request, classroom, me)
-    if me.role == Role.LEARNER and me.run is None and not door.is_lesson(classroom):
-        await give_own_lab(host(), me)
+    if me.role == Role.LEARNER and me.run_id is None and not door.is_lesson(classroom):
+        return await give_own_lab(host(), me, lambda: _learner_page(request, classroom, me))
     return await sync_to_async(_learner_page)(request, classroom, me)
 
 
 def _membership_or_response(request: HttpRequest, slug: str) -> tuple[Class, Participant] | HttpResponse:
     """The class and the participant if the user may see it; otherwise the response."""
-    known = participant_of_cookie(request.COOKIES, slug)
+    known = participant_of_cookie(request, slug)
     user = request.user
     if known is not None and not _is_account(user):
         if known.presence == Presence.WAITING:
             return render(request, "class/waiting.html", {"classroom": known.classroom, "me": known})
         if known.presence == Presence.MERGED:
             return _becomes(known)
+        if known.presence == Presence.IN:
+            return known.classroom, known
     if not isinstance(user, User):
         return redirect("return", slug)
     found = _class_and_member(user, slug)
@@ -128,7 +131,7 @@ def _learner_page(request: HttpRequest, classroom: Class, me: Participant) -> Ht
 @require_GET
 async def presence(request: HttpRequest, slug: str) -> HttpResponse:
     """Whether a waiting participant has been admitted. The response is empty for an unknown browser."""
-    known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
+    known = await sync_to_async(participant_of_cookie)(request, slug)
     if known is None:
         user = await request.auser()
         found = await sync_to_async(_class_and_member)(user, slug) if user.is_authenticated else None
@@ -195,7 +198,7 @@ async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 async def keep(request: HttpRequest, slug: str) -> HttpResponse:
     """Moves the guest of the cookie to the account that has signed in."""
-    user, known = await request.auser(), await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
+    user, known = await request.auser(), await sync_to_async(participant_of_cookie)(request, slug)
     if known is None or known.presence not in (Presence.IN, Presence.WAITING) or not _is_account(user):
         raise Refusal("refusal.no_class", 404, slug=slug)
     if known.user is not None:
@@ -364,15 +367,18 @@ async def classes_page(
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},
         "import_max_s": round(MAX_EXECUTION_S),
+        "importing": running_import(user, "class"),
     }
-    return await page(request, "class/list.html", context, status=refusal.status if refusal else 200)
+    return await page(request, "class/list.html", context, status=status_of(request, refusal))
 
 
 def starts(language: str) -> list[tuple[str, str]]:
-    """(slug, title) of the parts of the course that a class may start with: chapters and their lessons."""
+    """(slug, title) of the parts of the course that a class may start with: chapters that have lessons, and these."""
     whole = course()
     found = []
     for number, chapter in enumerate(whole.chapters, 1):
+        if not chapter.lessons:
+            continue
         found.append((chapter.slug, f"{number} {chapter.title.zh if language == 'zh-CN' else chapter.title.en}"))
         for lesson in whole.lessons.values():
             if lesson.chapter == number:

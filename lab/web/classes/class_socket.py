@@ -12,16 +12,20 @@ from django.db import DatabaseError
 
 from broker_core.texts import Text, render, text
 from lab import selectors
+from lab.actions.classes.give_labs import give_lab_in_class
 from lab.actions.classes.hand_out import hand_out, take_handout
+from lab.actions.classes.lessons.begin import begin_lesson
+from lab.actions.classes.lessons.start import has_gone_on
 from lab.actions.classes.live_acts import do_door_act
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.actions.classes.settle_poll import begin_settling, completed_poll
 from lab.actions.fork_run import fork_run
 from lab.classroom.acts import Given
-from lab.classroom.acts.facts import AnyFact, BeginHelpAt
+from lab.classroom.acts.facts import AnyFact, BeginHelpAt, ShowLab
 from lab.classroom.acts.ops import (
     AnyAct,
     BeginHelp,
+    BeginLesson,
     CastVote,
     ChooseHelp,
     DoorAct,
@@ -31,10 +35,12 @@ from lab.classroom.acts.ops import (
     SettlePoll,
     TakeLead,
     TakeState,
+    other_language,
+    other_texts_of,
     texts_of,
 )
 from lab.classroom.buckets import ActLimits
-from lab.classroom.events import CLASS
+from lab.classroom.events import CLASS, ROOM
 from lab.classroom.frames import (
     ActFrame,
     ClassAck,
@@ -47,6 +53,7 @@ from lab.classroom.frames import (
     ClassWelcome,
     Here,
     Kept,
+    Place,
     PointFrame,
     TimeAnswer,
     ViewFrame,
@@ -68,7 +75,7 @@ from lab.protocol.frames import (
     InvalidFrame,
     encode,
 )
-from lab.rights import let_go, membership_of
+from lab.rights import let_go, membership_in, membership_of
 from lab.runtime.host import host
 from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.runtime.sharing.load import load
@@ -86,11 +93,10 @@ def _found(user: User, slug: str) -> tuple[Class, Participant]:
     """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they are
     not in.
     """
-    classroom = Class.objects.filter(slug=slug).first()
-    member = membership_of(user, classroom) if classroom is not None else None
-    if classroom is None or member is None:
+    member = membership_in(user, slug)
+    if member is None:
         raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
-    return classroom, member
+    return member.classroom, member
 
 
 class ClassSocket(HoldingSocket):
@@ -98,10 +104,12 @@ class ClassSocket(HoldingSocket):
 
     async def connect(self) -> None:
         self._sender: asyncio.Task[None] | None = None
-        self._votes: set[asyncio.Task[None]] = set()
+        self._doing: set[asyncio.Task[None]] = set()
         self._invalid_frames = 0
         self._is_ended = False
         self.sight: frozenset[str] = frozenset()
+        self.place: Place = "lab"
+        self._front = ""
         self.begin_holding()
         await self.accept()
         slug = self.scope["url_route"]["kwargs"]["slug"]
@@ -120,7 +128,7 @@ class ClassSocket(HoldingSocket):
     # Rights
 
     async def _recheck(self) -> None:
-        if await sync_to_async(self._member_now)() is None:
+        if await self._read(self._member_now) is None:
             self.end("kicked", again=False)
 
     def _member_now(self) -> Participant | None:
@@ -130,6 +138,12 @@ class ClassSocket(HoldingSocket):
     # Seat
 
     def welcome(self) -> None:
+        """Sends the new role to the page, and gives the person the lab that belongs to it."""
+        self._welcome()
+        if not self._live.room.board.now.ended:
+            self._live.work(give_lab_in_class(host(), self._live, self._member))
+
+    def _welcome(self) -> None:
         """Sends the person's identity and role to the page."""
         live, p = self._live, self._member.source
         viewer = self.outbox.viewer
@@ -163,7 +177,7 @@ class ClassSocket(HoldingSocket):
 
     async def disconnect(self, code: int) -> None:
         let_go(self)
-        for task in (self._sender, *self._votes):
+        for task in (self._sender, *self._doing):
             if task is not None:
                 task.cancel()
         if hasattr(self, "outbox"):
@@ -196,7 +210,11 @@ class ClassSocket(HoldingSocket):
         room, p = self._live.room, self._member.source
         viewer = room.board.viewer(p)
         if viewer is None:
-            await self._live.mirror()
+            # Right after joining: with the others who have just joined.
+            await self._live.followed()
+            viewer = room.board.viewer(p)
+        if viewer is None:
+            await self._live.mirror(numbers={self._member.number})
             viewer = room.board.viewer(p)
         if viewer is None:
             self.end("kicked", again=False)
@@ -205,9 +223,13 @@ class ClassSocket(HoldingSocket):
             await self._close(CLOSE_TOO_MUCH, text("class_act.observers_wait"))
             return
         have = frame.have if frame.boot == room.boot else -1
+        self.place = frame.place
         self.outbox = Outbox(room.board, viewer, have)
-        self.welcome()
+        self._welcome()
         room.enter(p, self)
+        if self._member.run_id is None and not room.board.now.ended and has_gone_on(self._classroom):
+            # There was none for them when the lesson began, or the server ended then.
+            self._live.work(give_lab_in_class(host(), self._live, self._member))
         self._sender = asyncio.create_task(self._send_frames())
 
     async def _dispatch(self, frame: ClassFrame) -> None:
@@ -221,13 +243,20 @@ class ClassSocket(HoldingSocket):
                 room.view(p, term, view)
             case PointFrame():
                 room.point(p, frame)
-            case Here(hidden=hidden, sight=sight):
+            case Here(hidden=hidden, sight=sight, lab=lab):
                 self.sight = frozenset(sight)
                 room.set_hidden(p, self, hidden)
+                self._note_front("" if hidden else lab)
             case ClassTime(ms=ms):
                 self._answer(TimeAnswer(ms, room.now_us()))
             case ClassHello():
                 raise InvalidFrame("refusal.second_hello")
+
+    def _note_front(self, lab: str) -> None:
+        """The page has come to the front with a lab, or has gone to the background."""
+        if lab and lab != self._front:
+            self._live.room.tell(Given(ROOM, ShowLab(self._member.source, lab)))
+        self._front = lab
 
     async def _act(self, frame: ActFrame) -> None:
         limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
@@ -240,11 +269,11 @@ class ClassSocket(HoldingSocket):
                 refusal = Refusal("class_act.too_fast", HTTPStatus.TOO_MANY_REQUESTS, rate=ActLimits.RATE)
                 self._refuse(frame.id, refusal, again_ms)
             return
-        if isinstance(frame.do, CastVote):
-            # An anonymous vote completes only when others have voted as well.
-            voting = asyncio.create_task(self._do(frame))
-            self._votes.add(voting)
-            voting.add_done_callback(self._votes.discard)
+        if isinstance(frame.do, CastVote | BeginLesson):
+            # An anonymous vote completes only when others have voted as well, and the lab of a lesson takes seconds.
+            doing = asyncio.create_task(self._do(frame))
+            self._doing.add(doing)
+            doing.add_done_callback(self._doing.discard)
         else:
             await self._do(frame)
 
@@ -255,11 +284,21 @@ class ClassSocket(HoldingSocket):
             if isinstance(frame.do, DoorAct):
                 await self._do_at_door(frame.id, frame.do)
                 return
+            if isinstance(frame.do, TakeState) and self.outbox.viewer.role == Role.LEARNER:
+                taken = await take_handout(host(), live, self._member, frame.do.handout, frame.id)
+                self._answer(ClassDone(frame.id, taken))
+                return
+            if isinstance(frame.do, BeginLesson) and self.outbox.viewer.audience == "staff":
+                began = await begin_lesson(host(), live, Given(p, frame.do, frame.id), self._language)
+                self._answer(ClassDone(frame.id, began))
+                return
             act = await self._completed(frame.do)
             bodies = texts_of(act)
             if bodies:
                 language = getattr(frame.do, "lang", "en")
                 texts = await sync_to_async(live.words.add)(self._member, language, bodies)
+                if others := other_texts_of(act):
+                    texts += await sync_to_async(live.words.add)(self._member, other_language(language), others)
             before = live.room.board.last_seq
             seq = await live.room.do(Given(p, act, frame.id, texts), lambda: self._answer(Kept(frame.id)))
             if texts and seq <= before:
@@ -309,11 +348,9 @@ class ClassSocket(HoldingSocket):
             return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
         if isinstance(act, TakeLead):
             await sync_to_async(self._ensure_may_show)(act.lab)
-        if isinstance(act, TakeState) and self._member.role == Role.LEARNER:
-            return await take_handout(host(), self._live, self._member, act.handout)
         if not isinstance(act, BeginHelp):
             return act
-        lab = await self._live.room.read(lambda state: state.people[act.p].lab if act.p in state.people else "")
+        lab = await self._live.room.read(lambda state: state.people[act.p].works_in if act.p in state.people else "")
         if not lab or self.outbox.viewer.audience != "staff":
             return act
         run, _, branch = lab.partition("/")
@@ -335,8 +372,9 @@ class ClassSocket(HoldingSocket):
             return
         run, _, name = given.lab.partition("/")
         branch = await sync_to_async(selectors.branch_of)(self._user, run, name, "fork")
-        await fork_run(host(), self._user, branch, given.seq)
+        made = await fork_run(host(), self._user, branch, given.seq)
         await self._live.mirror(p)
+        await self._live.room.do(Given(ROOM, ShowLab(p, f"{run}/{made.name}")))
 
     # Sending
 

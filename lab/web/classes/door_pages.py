@@ -18,11 +18,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from lab.actions.classes.door import class_of_code, class_of_link
-from lab.actions.classes.join_class import claim_name, join_class, names_taken, return_by_key, use_pass
+from lab.actions.classes.door import class_of_code, class_of_link, ensure_open
+from lab.actions.classes.join_class import claim_name, join_class, offered_name_in, return_by_key, use_pass
 from lab.classroom.codes import parsed_code, shown_key
 from lab.classroom.limits import KeyTries, Try, WrongCodes
-from lab.classroom.names import offered_nickname
 from lab.classroom.notices import Notice, tell
 from lab.models import Class, Consent, Participant, Presence
 from lab.preferences import preferences_of
@@ -75,11 +74,11 @@ def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
     """
     if len(key) < LINK_KEY_LENGTH:
         return join(request, key) if request.method == "GET" else redirect("join")
-    linked = Class.objects.filter(link_key=key).first()
+    linked = class_of_link(key)
     if linked is not None and _is_known(request, linked):
         return redirect("class", linked.slug)
     try:
-        found = class_of_link(key, timezone.now())
+        found = ensure_open(linked, timezone.now())
     except Refusal as refusal:
         return _join_form(request, refusal)
     if request.method == "GET":
@@ -142,8 +141,8 @@ def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
 @require_GET
 def offered_name(request: HttpRequest, key: str) -> HttpResponse:
     """Another unused name."""
-    found = class_of_link(key, timezone.now())
-    name = _offered(found, preferences_of(request).language)
+    found = ensure_open(class_of_link(key), timezone.now())
+    name = offered_name_in(found, preferences_of(request).language)
     return HttpResponse(name, content_type="text/plain; charset=utf-8")
 
 
@@ -192,7 +191,7 @@ def _into_class(participant: Participant, key: str = "") -> HttpResponse:
 
 
 def _is_known(request: HttpRequest, classroom: Class) -> bool:
-    if participant_of_cookie(request.COOKIES, classroom.slug) is not None:
+    if participant_of_cookie(request, classroom.slug) is not None:
         return True
     user = request.user
     gone = (Presence.LEFT, Presence.ERASED)
@@ -269,7 +268,7 @@ def _join_form(request: HttpRequest, refusal: Refusal | None = None, typed: str 
 def _name_form(request: HttpRequest, classroom: Class, refusal: Refusal | None = None) -> HttpResponse:
     user = request.user
     given = request.POST.get("name", "")[:80]
-    name = given or _offered(classroom, preferences_of(request).language)
+    name = given or offered_name_in(classroom, preferences_of(request).language)
     context = {
         "classroom": classroom,
         "name": name,
@@ -287,7 +286,3 @@ def _return_form(request: HttpRequest, slug: str, refusal: Refusal | None = None
 
 def _continue_form(request: HttpRequest, typed: str, refusal: Refusal | None = None) -> HttpResponse:
     return _answer(request, "class/continue.html", {"typed": typed[:40]}, refusal)
-
-
-def _offered(classroom: Class, language: str) -> str:
-    return offered_nickname(language, names_taken(classroom))

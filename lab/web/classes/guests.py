@@ -6,7 +6,7 @@ epoch, which invalidates earlier cookies. The rights of a guest follow from the 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
@@ -58,20 +58,32 @@ def forget_all(request: HttpRequest, response: HttpResponse) -> None:
             response.delete_cookie(name, samesite="Lax")
 
 
-def participant_of_cookie(cookies: Mapping[str, str], slug: str) -> Participant | None:
+def participant_of_cookie(request: HttpRequest, slug: str) -> Participant | None:
     """The guest of a class, whether admitted, waiting, removed or merged; None for a forged, expired or invalidated
     cookie.
     """
-    return next(iter(_participants(cookies, slug)), None)
+    if sum(name.startswith(_prefix()) for name in request.COOKIES) > MAX_COOKIES:
+        # The cookie of this class may not be among those that are read for the user.
+        return next(iter(_participants(request.COOKIES, slug)), None)
+    return next((one for one in _guests_of(request) if one.classroom.slug == slug), None)
 
 
-def guest_of(cookies: Mapping[str, str], path: str) -> User | None:
-    """The guest's user for a page or socket: of the class or run of its address, otherwise of the class joined last. A
-    participant who waits to be admitted does not count.
+def _guests_of(request: HttpRequest) -> list[Participant]:
+    """The guests of a browser, read once a request."""
+    found: list[Participant] | None = getattr(request, "_guests", None)
+    if found is None:
+        found = _participants(request.COOKIES)
+        request._guests = found  # type: ignore[attr-defined]
+    return found
+
+
+def guest_of(guests: Collection[Participant], path: str) -> User | None:
+    """The user, of the guests of a browser, for a page or socket: of the class or run of its address, otherwise of the
+    class joined last. A participant who waits to be admitted does not count.
     """
-    found = [one for one in _participants(cookies) if one.presence not in (Presence.WAITING, Presence.MERGED)]
-    if not found:
-        return None
+    found = [one for one in guests if one.presence not in (Presence.WAITING, Presence.MERGED)]
+    if len(found) < 2:
+        return found[0].user if found else None
     chosen = _of_class(path, found) or _of_run(path, found) or max(found, key=lambda one: (one.seen_at, one.pk))
     return chosen.user
 
@@ -88,7 +100,7 @@ def _participants(cookies: Mapping[str, str], slug: str = "") -> list[Participan
     if not epochs:
         return []
     chosen = Participant.objects.filter(pk__in=epochs).exclude(presence=Presence.ERASED).order_by()
-    rows = chosen.select_related("user", "classroom")
+    rows = chosen.select_related("user", "classroom", "run")
     return [
         one
         for one in rows
@@ -135,7 +147,7 @@ class GuestMiddleware:
 
             def guest() -> User | None:
                 if "guest" not in known:
-                    known["guest"] = guest_of(request.COOKIES, request.path)
+                    known["guest"] = guest_of(_guests_of(request), request.path)
                 return known["guest"]
 
             async def auser() -> User | AnonymousUser:
@@ -154,4 +166,4 @@ def person_of_scope(scope: Mapping[str, Any]) -> User | None:
     request = HttpRequest()
     request.session = SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
     user = get_user(request)
-    return user if isinstance(user, User) else guest_of(scope["cookies"], scope["path"])
+    return user if isinstance(user, User) else guest_of(_participants(scope["cookies"]), scope["path"])

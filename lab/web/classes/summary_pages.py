@@ -8,11 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from lab.actions.classes.lessons.start import lesson_title
 from lab.actions.classes.live_class import LiveClass, live_classes
-from lab.classroom.state import State
-from lab.classroom.summary import OwnVote, PollRow, Summary, learner_row, own_votes, summary
+from lab.actions.classes.mistake_texts import mistake_texts
+from lab.classroom.results.mistakes import MistakeRow
+from lab.classroom.results.summary import LessonRows, OwnVote, PollRow, Summary, own_votes, own_work, summary
+from lab.classroom.state import Poll, State
 from lab.models import STAFF_ROLES, Class, Participant, Role, Run
+from lab.preferences import preferences_of
 from lab.rights import membership_of
+from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 from lab.web.pages import page
 
@@ -32,19 +37,19 @@ async def class_summary(request: HttpRequest, slug: str) -> HttpResponse:
         raise Refusal("refusal.not_allowed", 403)
     live = await live_classes().of(classroom)
     context: dict[str, Any] = {"classroom": classroom, "me": me, "is_staff": me.role in STAFF_ROLES}
+    language = preferences_of(request).language
     if me.role in STAFF_ROLES:
         events = await live.room.events(1, live.room.board.last_seq)
         whole = await live.room.read(lambda state: summary(state, events))
-        context |= _for_staff(live, whole)
+        context |= _for_staff(live, whole, language)
     else:
-        context |= await live.room.read(lambda state: _for_learner(live, state, me.source))
+        context |= await live.room.read(lambda state: _for_learner(live, state, me.source, language))
         context["runs"] = await sync_to_async(_runs)(me)
     return await page(request, "class/summary.html", context)
 
 
-def _for_staff(live: LiveClass, whole: Summary) -> dict[str, Any]:
+def _for_staff(live: LiveClass, whole: Summary, language: str) -> dict[str, Any]:
     words = live.words
-    rows = [{**row._asdict(), "name": words.name(row.p), "away_s": row.away_us // _US_PER_S} for row in whole.learners]
     questions = [
         {
             "text": words.text(one.text)[0],
@@ -65,16 +70,60 @@ def _for_staff(live: LiveClass, whole: Summary) -> dict[str, Any]:
     ]
     return {
         "minutes": round(whole.lasted_us / 60 / _US_PER_S),
-        "steps": range(1, whole.steps + 1),
-        "learners": rows,
-        "polls": [_poll(live, one) for one in whole.polls],
+        "learner_count": whole.learners,
+        "lessons": [_lesson(live, one, language) for one in whole.lessons],
+        "polls": [_poll(live, one, language) for one in whole.polls],
         "questions": questions,
         "away": away,
     }
 
 
-def _poll(live: LiveClass, poll: PollRow) -> dict[str, Any]:
-    text, language = live.words.text(poll.text)
+def _lesson(live: LiveClass, lesson: LessonRows, language: str) -> dict[str, Any]:
+    rows = [
+        {
+            **row.work._asdict(),
+            "name": live.words.name(row.work.p),
+            "stuck_count": row.stuck_count,
+            "away_s": row.away_us // _US_PER_S,
+        }
+        for row in lesson.learners
+    ]
+    return {
+        "title": lesson_title(lesson.chapter, language),
+        "steps": range(1, lesson.steps + 1),
+        "learners": rows,
+        "mistakes": _mistakes(lesson.mistakes, lesson.chapter, language),
+    }
+
+
+def _mistakes(mistakes: list[MistakeRow], chapter: str, language: str) -> list[dict[str, Any]]:
+    texts = mistake_texts(chapter, language)
+    return [
+        {
+            "text": texts.get(one.what, one.what).replace("`", ""),
+            "is_state": one.by == "state",
+            "where": translate(
+                language,
+                "board.mistakes.step" if len(one.steps) == 1 else "board.mistakes.steps",
+                n=", ".join(map(str, one.steps)),
+            ),
+            "learners": one.learners,
+        }
+        for one in mistakes
+    ]
+
+
+def _said(live: LiveClass, poll: PollRow | Poll, language: str) -> tuple[str, str, tuple[int, ...]]:
+    """The text of a poll, its language, and the choices: in this language if the poll has them."""
+    text, said_in = live.words.text(poll.text)
+    if said_in == language or not poll.other_choices:
+        return text, said_in, poll.choices
+    other, other_in = live.words.text(poll.other_text) if poll.other_text else (text, said_in)
+    return other, other_in, poll.other_choices
+
+
+def _poll(live: LiveClass, poll: PollRow, language: str) -> dict[str, Any]:
+    text, said_in, choices = _said(live, poll, language)
     rounds = [
         {
             "number": number,
@@ -84,7 +133,7 @@ def _poll(live: LiveClass, poll: PollRow) -> dict[str, Any]:
             if one.answers is None
             else [
                 {
-                    "text": _answer(live, poll.choices, answer),
+                    "text": _answer(live, choices, answer),
                     "count": count,
                     "percent": round(100 * count / one.votes),
                     "is_right": answer == poll.outcome,
@@ -94,21 +143,20 @@ def _poll(live: LiveClass, poll: PollRow) -> dict[str, Any]:
         }
         for number, one in enumerate(poll.rounds, 1)
     ]
-    outcome = _answer(live, poll.choices, poll.outcome) if poll.outcome else ""
-    return {"text": text, "lang": language, "rounds": rounds, "outcome": outcome}
+    outcome = _answer(live, choices, poll.outcome) if poll.outcome else ""
+    return {"text": text, "lang": said_in, "rounds": rounds, "outcome": outcome}
 
 
-def _for_learner(live: LiveClass, state: State, p: str) -> dict[str, Any]:
-    row = learner_row(state, p)
-    votes = [_vote(live, state, one) for one in own_votes(state, p)]
+def _for_learner(live: LiveClass, state: State, p: str, language: str) -> dict[str, Any]:
+    works = [{**one.work._asdict(), "title": lesson_title(one.chapter, language)} for one in own_work(state, p)]
+    votes = [_vote(live, state, one, language) for one in own_votes(state, p)]
     marks = [_clock(one.marked_us) for one in state.marks if one.p == p]
-    return {"row": row, "votes": votes, "marks": marks}
+    return {"works": works, "votes": votes, "marks": marks}
 
 
-def _vote(live: LiveClass, state: State, vote: OwnVote) -> dict[str, Any]:
-    poll = state.polls[vote.poll]
-    text, language = live.words.text(poll.text)
-    return {**vote._asdict(), "answer": _answer(live, poll.choices, vote.answer), "text": text, "lang": language}
+def _vote(live: LiveClass, state: State, vote: OwnVote, language: str) -> dict[str, Any]:
+    text, said_in, choices = _said(live, state.polls[vote.poll], language)
+    return {**vote._asdict(), "answer": _answer(live, choices, vote.answer), "text": text, "lang": said_in}
 
 
 def _answer(live: LiveClass, choices: tuple[int, ...], answer: str) -> str:

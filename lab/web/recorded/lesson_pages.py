@@ -73,7 +73,7 @@ def _account(user: object) -> User | None:
 
 
 def _is_known(request: HttpRequest, classroom: Class, user: User | None) -> bool:
-    known = participant_of_cookie(request.COOKIES, classroom.slug)
+    known = participant_of_cookie(request, classroom.slug)
     if user is not None:
         known = classroom.participants.filter(user=user).first()
     return known is not None and known.presence == Presence.IN

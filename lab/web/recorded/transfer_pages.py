@@ -1,15 +1,19 @@
 """Exports and imports recorded classes as files."""
 
+from typing import IO
+
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.actions.classes.demonstration import open_demonstration
 from lab.actions.classes.transfer_class import export_class, import_class
+from lab.actions.execution import ImportProgress
 from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.class_file import SUFFIX
-from lab.models import Class
 from lab.texts.refusal import Refusal
 from lab.web.classes.class_pages import classes_page
 from lab.web.pages import user_of
@@ -31,11 +35,11 @@ async def demonstration(request: HttpRequest) -> HttpResponse:
         made = await open_demonstration(await user_of(request))
     except Refusal as refusal:
         return await classes_page(request, refusal)
-    return _opened(made)
-
-
-def _opened(made: Class) -> HttpResponse:
     return redirect("class-replay", made.slug)
 
 
-import_file = import_view(import_class, _opened, classes_page)
+async def _take_class(user: User, source: IO[bytes], progress: ImportProgress) -> str:
+    return reverse("class-replay", args=((await import_class(user, source, progress=progress)).slug,))
+
+
+import_file = import_view("class", _take_class, classes_page)

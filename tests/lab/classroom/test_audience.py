@@ -22,7 +22,8 @@ ROLES = get_args(Role)
 FOR_ALL = {
     "AllPaused", "AllResumed", "Answered", "AudioArrived", "AudioLost", "ClassEnded", "ClassOpened", "ClassResumed",
     "DiscussionBegan", "DoorClosed", "DoorOpened", "Held", "InkCleared", "InkDrawn", "LeadEnded",
-    "LeadTaken", "MicrophoneSet", "PaceSet", "PollClosed", "PollEnded", "PollOpened", "RecordingSet", "Released",
+    "LeadTaken", "LessonBegan", "MicrophoneSet", "MistakesShown",
+    "PaceSet", "PollClosed", "PollEnded", "PollOpened", "RecordingSet", "Released",
     "Revealed", "SettlingBegan", "SettlingEnded", "SplitShown",
     "StageCleared", "StageShown", "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
 }  # fmt: skip

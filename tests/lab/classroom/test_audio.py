@@ -18,11 +18,21 @@ from tests.support.classroom.sound import LENGTH_US, SLICES
 ABOUT = store.Arriving(at_us=7_000, type="audio/webm")
 
 
-def box(kind: bytes) -> bytes:
-    return (8 + len(kind)).to_bytes(4, "big") + kind + kind
+def box(kind: bytes, content: bytes = b"....") -> bytes:
+    return (8 + len(content)).to_bytes(4, "big") + kind + content
 
 
 MP4 = box(b"ftyp") + box(b"moov") + box(b"moof") + box(b"mdat")
+SCALE = 48_000
+FRAGMENTED = [
+    box(b"ftyp") + box(b"moov", box(b"trak", box(b"mdia", box(b"mdhd", bytes(12) + SCALE.to_bytes(4, "big"))))),
+    *(
+        box(b"moof", box(b"traf", box(b"tfdt", b"\1\0\0\0" + (2 * n * SCALE).to_bytes(8, "big"))))
+        + box(b"mdat", b"%d" % n)
+        for n in range(5)
+    ),
+]
+"""The head, and five fragments of two seconds."""
 
 
 def put(folder: Path, index: int, data: bytes) -> None:
@@ -87,12 +97,30 @@ def test_sound_off_the_record_is_in_no_piece() -> None:
     assert make_piece("audio/mp4", 0, 0, [MP4], [(3_000_000, 10_000_000)]).data == b""
 
 
-def test_mp4_is_kept_as_it_is_or_lost() -> None:
-    assert make_piece("audio/mp4", 0, 900, [MP4[:20], MP4[20:]], []) == (MP4, 900, [])
+def test_mp4_without_fragments_is_kept_as_it_is_or_lost() -> None:
+    length_us = 900_000
+    assert make_piece("audio/mp4", 0, length_us, [MP4[:20], MP4[20:]], []) == (MP4, length_us, [])
     for broken in ([MP4[20:]], [MP4[:20], None], [MP4[:-1]], [box(b"ftyp"), box(b"mdat")]):
-        assert make_piece("audio/mp4", 500, 900, broken, []) == (b"", 0, [(500, 1_400)])
+        assert make_piece("audio/mp4", 500, length_us, broken, []) == (b"", 0, [(500, 900_500)])
+    assert make_piece("audio/mp4", 0, 2 * length_us, [MP4], [(0, 10_000)]).lost == [(210_000, 1_800_000)]
     # A page that was reloaded does not know how long it recorded: its slices last two seconds.
     assert make_piece("audio/mp4", 0, 0, [MP4[:20], MP4[20:]], []).length_us == 4_000_000
+
+
+def test_of_mp4_the_whole_fragments_that_arrived_and_are_on_the_record_are_kept() -> None:
+    head, *fragments = FRAGMENTED
+    slices = [head + fragments[0], *fragments[1:]]
+    at_us, length_us = 60_000_000, 10_100_000
+    assert make_piece("audio/mp4", at_us, length_us, slices, []).data == b"".join(FRAGMENTED)
+    # The recorder stops when the class goes off the record, a moment later.
+    made = make_piece("audio/mp4", at_us, length_us, slices, [(70_000_000, 90_000_000)])
+    assert made == (b"".join(FRAGMENTED[:5]), 8_000_000, [(68_000_000, 69_800_000)])
+    made = make_piece("audio/mp4", at_us, length_us, slices, [(63_000_000, 63_100_000)])
+    assert made.data == head + fragments[0] + b"".join(fragments[2:]) and made.length_us == length_us
+    assert made.lost == [(62_000_000, 62_800_000), (63_300_000, 64_000_000)]
+    made = make_piece("audio/mp4", at_us, length_us, [slices[0], slices[1], None, *slices[3:]], [])
+    assert made == (head + fragments[0], 2_000_000, [(62_000_000, 70_100_000)])
+    assert make_piece("audio/mp4", at_us, length_us, slices, [(0, 90_000_000)]) == (b"", 0, [])
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,14 +13,6 @@ from lab.classroom.captions import store as caption_store
 from lab.classroom.words import ClassWords as Words
 from tests.support.classroom.class_pages import Classroom, Page
 from tests.support.classroom.sound import LENGTH_US, SLICES
-from tests.support.lab_server import LabServer
-
-
-@pytest.fixture
-def classroom(lab_server: LabServer) -> Iterator[Classroom]:
-    made = Classroom(lab_server)
-    yield made
-    made.close()
 
 
 def base(classroom: Classroom) -> str:

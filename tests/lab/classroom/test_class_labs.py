@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from lab.actions.classes.live_labs import CommandWatch
+from lab.actions.classes.start_class import end_class
 from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
 from lab.learning import log as learning
@@ -14,7 +16,7 @@ from lab.learning.events import LessonReset, PredictionSettled, StepChecked
 from lab.models import Branch, Participant, Run
 from lab.protocol.frames import encode
 from lab.runtime.host import Host
-from lab.runtime.policy import IN_CLASS
+from lab.runtime.policy import AFTER_CLASS, IN_CLASS, LabPolicy
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
 
@@ -112,6 +114,23 @@ def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) ->
         ada.until(lambda frame: mode_of(frame) == "play")
 
 
+def test_labs_of_a_class_that_has_ended_play_less_long_without_a_page(classroom: Classroom, lab: str) -> None:
+    async def policy(host: Host) -> LabPolicy:
+        opened = host.open_lab(*lab.split("/"))
+        assert opened is not None
+        return opened.policy
+
+    with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(lab.split("/")[0]) as ada:
+        teacher.until("snap")
+        teacher.until_held("/people/p2 lab", lab)
+        ada.of_kind("welcome")
+        assert classroom.server.call(policy) == IN_CLASS
+        end_class(classroom.model, timezone.now())
+        teacher.until_held("/class ended", "act")
+        assert classroom.server.call(policy) == AFTER_CLASS
+        assert AFTER_CLASS.pause_s < IN_CLASS.pause_s and AFTER_CLASS.sleep_s < IN_CLASS.sleep_s
+
+
 def test_pause_all_does_not_change_a_paused_lab(classroom: Classroom, lab: str) -> None:
     async def until_stopped(host: Host) -> None:
         opened = host.open_lab(*lab.split("/"))
@@ -160,9 +179,7 @@ def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom,
     assert {event.classroom for event in written if event.lesson == LESSON.slug} == {classroom.slug}
 
 
-def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(
-    classroom: Classroom, lab: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(classroom: Classroom, lab: str) -> None:
     leading = classroom.visitors["p1"].new_run(name="The instructor's")
     run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
     run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
@@ -180,8 +197,6 @@ def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(
         assert ada.act("take_state", handout=1)["what"] == "State 1 was not shared in this class."
         assert teacher.act("give_state")["k"] == "done"
         ada.until_held("/handouts/1 lab", f"{leading}/main")
-        # As the lab runs: no query on its event loop.
-        monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE")
         assert ada.act("take_state", handout=1)["k"] == "done"
         assert ada.act("take_state", handout=1)["k"] == "done"
         (own,) = Run.objects.filter(participant__number=2, classroom=classroom.model).exclude(slug=lab.split("/")[0])

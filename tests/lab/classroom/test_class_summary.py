@@ -1,18 +1,17 @@
 """The summary of a class: staff see all of it, learners only their own part, and others nothing."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from lab.analytics.jobs import analyst
 from lab.classroom.events import CLASS
-from lab.classroom.events.room import CameBack, WentAway
+from lab.classroom.events.room import CameBack, ClassResumed, WentAway
+from lab.classroom.events.work import StuckBegan, StuckEnded
+from lab.classroom.results.summary import absences, own_votes, own_work, summary
 from lab.classroom.state import Person, Poll, State, Vote
-from lab.classroom.summary import absences, own_votes, summary
 from tests.support.classroom.class_pages import Classroom
-from tests.support.lab_server import LabServer
 
 
 def person(p: str, role: str = "learner", **more: object) -> Person:
@@ -30,11 +29,32 @@ def test_rows_match_the_state() -> None:
         "p2": person("p2", step=1, stuck_count=1),
         "p3": person("p3", waits=True),
     }
-    found = summary(State(last_us=9_000_000, opened_us=1_000_000, steps=4, people=people), [])
-    assert [row.p for row in found.learners] == ["p2", "p12"]
-    assert found.learners[1].signs == ["✓", "h", "·", ""]
-    assert (found.learners[1].done, found.learners[1].hints, found.learners[1].right) == (2, 2, 1)
+    state = State(last_us=9_000_000, opened_us=1_000_000, steps=4, people=people)
+    found = summary(state, [])
+    (lesson,) = found.lessons
+    assert [row.work.p for row in lesson.learners] == ["p2", "p12"]
+    work = lesson.learners[1].work
+    assert work.signs == ["✓", "h", "·", ""]
+    assert (work.done, work.hints, work.right) == (2, 2, 1)
+    assert own_work(state, "p12") == [("", work)] and own_work(state, "p1") == []
+    assert not {"stuck_count", "away_us"} & set(work._fields), "of which a learner's own row knows nothing"
     assert found.lasted_us == 8_000_000
+
+
+def test_a_learner_is_stuck_once_until_it_ends_whatever_the_reason() -> None:
+    def began(p: str, why: str) -> StuckBegan:
+        return StuckBegan(p=p, state="idle", step=2, why=why, count=240, working_s=300)
+
+    happened = [
+        began("p2", "nothing"),
+        began("p2", "long"),
+        StuckEnded(p="p2"),
+        began("p2", "hand"),
+        began("p3", "long"),
+    ]
+    log = [(seq, seq, "room", "", event) for seq, event in enumerate(happened, 1)]
+    people = {p: person(p, stuck_count=240) for p in ("p2", "p3", "p4")}
+    assert [row.stuck_count for row in summary(State(people=people), log).lessons[0].learners] == [2, 1, 0]
 
 
 def test_few_anonymous_votes_are_only_counted_and_the_right_answer_is_withheld_until_the_end() -> None:
@@ -64,11 +84,14 @@ def test_absences_begin_when_the_last_socket_closes() -> None:
     assert CLASS.kinds["WentAway"] is WentAway
 
 
-@pytest.fixture
-def classroom(lab_server: LabServer) -> Iterator[Classroom]:
-    made = Classroom(lab_server)
-    yield made
-    made.close()
+def test_time_in_which_the_server_did_not_run_is_nobodys_absence() -> None:
+    state = State(last_us=9_000, people={"p2": person("p2"), "p3": person("p3")})
+    log = [
+        (1, 2_000, "room", "", WentAway(p="p2", since_us=1_000)),
+        (2, 7_000, "room", "", ClassResumed(gap_ms=4, wall_ms=1)),
+        (3, 8_000, "room", "", CameBack(p="p2")),
+    ]
+    assert absences(state, log) == [("p2", 1_000, 3_000), ("p2", 7_000, 8_000)]
 
 
 @pytest.mark.parametrize("what", ["page", "tables.json", "class_steps.csv", "j1.json", "j1/cancel", "start"])

@@ -1,7 +1,7 @@
 """What acts lead to: leading, stage, looking, helping, hands, questions, timers, ends."""
 
 from itertools import permutations
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from lab.classroom.acts import AnyAct, At, facts, ops
 from lab.classroom.events import help, lead, pace, room, work
 from lab.classroom.frames import ActFrame, parse
+from lab.classroom.grants import paused_labs
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, ASSISTANT, BOB, SCREEN, TEACHER, US, WATCHER, MemoryClass
 
@@ -58,6 +59,39 @@ def test_lead_of_an_offline_participant_can_be_taken_after_15_seconds() -> None:
     assert room_.fact(facts.ChangeView(2, '{"new":1}'))
 
 
+def test_lead_goes_on_in_the_run_in_which_the_presenter_starts_over() -> None:
+    room_ = MemoryClass()
+    room_.fact(facts.SetPerson(TEACHER, "instructor", lab="lead/main"))
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    room_.do(ADA, ops.Detach())
+    assert room_.fact(facts.SetPerson(TEACHER, "instructor", lab="again/main"))[1:] == [
+        lead.LeadTaken(term=2, p=TEACHER, lab="again/main")
+    ]
+    assert not room_.state.people[ADA].follows
+    forked = room_.fact(facts.SetPerson(TEACHER, "instructor", lab="again/main-2"))
+    assert forked == [room.LabGiven(p=TEACHER, lab="again/main-2")], "of a fork the views tell the branch"
+    assert [type(one) for one in room_.fact(facts.SetPerson(ADA, "learner", lab="other/main"))] == [room.LabGiven]
+
+
+def test_lead_stays_in_another_lab_than_the_presenters_own() -> None:
+    room_ = MemoryClass()
+    room_.fact(facts.SetPerson(TEACHER, "instructor", lab="own/main"))
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    for lab in ("own/main-2", "own-again/main"):
+        given = room_.fact(facts.SetPerson(TEACHER, "instructor", lab=lab))
+        assert given == [room.LabGiven(p=TEACHER, lab=lab)]
+    assert room_.state.lead is not None and room_.state.lead.lab == LAB
+
+
+def test_lead_ends_when_a_leader_becomes_a_learner_with_another_lab() -> None:
+    room_ = MemoryClass()
+    room_.fact(facts.SetPerson(ASSISTANT, "co-instructor", lab=LAB))
+    room_.do(ASSISTANT, ops.TakeLead(LAB))
+    changed = room_.fact(facts.SetPerson(ASSISTANT, "learner", lab="first/main"))
+    assert changed[-2:] == [room.RoleGiven(p=ASSISTANT, role="learner"), room.LabGiven(p=ASSISTANT, lab="first/main")]
+    assert room_.state.lead is None
+
+
 def test_all_follow_the_presenter_until_they_detach() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.TakeLead(LAB))
@@ -96,6 +130,28 @@ def test_stage_needs_consent_and_shows_the_name_only_if_wanted() -> None:
     assert room_.do(ADA, ops.ClearStage()) == [lead.StageCleared(why="own")]
 
 
+def follow(room_: MemoryClass) -> set[str]:
+    return {p for p, person in room_.state.people.items() if person.follows}
+
+
+def test_stage_is_followed_before_a_presenter() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.AskStage(ADA))
+    room_.do(ADA, ops.AnswerStage(accepted=True))
+    assert BOB in follow(room_) and not {ADA, TEACHER} & follow(room_)
+    room_.do(TEACHER, ops.ClearStage())
+    assert follow(room_) == set(), "there is nobody else to follow"
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    room_.do(BOB, ops.Detach())
+    room_.do(TEACHER, ops.AskStage(ADA))
+    room_.do(ADA, ops.AnswerStage(accepted=True), id="again")
+    assert not {ADA, BOB} & follow(room_), "who works alone goes on so"
+    room_.do(TEACHER, ops.Hold())
+    assert paused_labs(room_.state) == {f"run-{BOB}/main"}, "a hold is for what is on stage"
+    room_.do(ADA, ops.ClearStage())
+    assert ADA in follow(room_), "she followed before"
+
+
 def test_learner_who_declines_the_stage_twice_is_not_asked_again() -> None:
     room_ = MemoryClass()
     for _ in range(2):
@@ -115,7 +171,7 @@ def test_hand_is_lowered_when_its_owner_reaches_a_step() -> None:
     room_ = MemoryClass()
     room_.do(ADA, ops.RaiseHand(own(ADA)))
     assert room_.do(ADA, ops.RaiseHand(own(ADA))) == []
-    reached = room_.fact(facts.ReachStep(ADA, 1, f"run-{ADA}/main", 9, 90))
+    reached = room_.fact(facts.ReachStep(ADA, "a-lesson", 1, f"run-{ADA}/main", 9, 90))
     assert reached[-1] == help.HandLowered(p=ADA, why="moved_on")
     assert room_.state.people[ADA].hand is None
     room_.do(BOB, ops.RaiseHand(own(BOB)))
@@ -130,6 +186,7 @@ def test_hand_and_question_carry_an_instant_of_the_learners_lab() -> None:
     assert room_.refused(ADA, ops.Ask("why?", "en", own(ADA))) == 0
     room_.do(TEACHER, ops.TakeLead(LAB))
     assert room_.refused(ADA, ops.Ask("why?", "en", At(LAB))) == 0, "what all see can be asked about"
+    assert room_.refused(ADA, ops.RaiseHand(At(LAB))) == 0, "and so does a hand"
 
 
 def test_question_is_backed_once_by_others() -> None:
@@ -244,7 +301,7 @@ def test_class_ends_half_an_hour_after_the_last_staff_left() -> None:
 def test_steps_past_the_pace_are_not_ticked_off() -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.SetPace(2))
-    reach = facts.ReachStep(ADA, 3, f"run-{ADA}/main", 9, 90)
+    reach = facts.ReachStep(ADA, "a-lesson", 3, f"run-{ADA}/main", 9, 90)
     assert room_.fact(reach) == []
     room_.do(TEACHER, ops.SetPace(3))
     assert room_.fact(reach) == [work.StepReached(p=ADA, step=3, lab=f"run-{ADA}/main", seq=9, at_us=90)]
@@ -278,6 +335,11 @@ def test_acts_of_staff_are_refused_to_others(act: AnyAct) -> None:
     room_ = MemoryClass()
     assert [room_.refused(p, act) for p in (ADA, WATCHER, SCREEN, "p99")] == [403] * 4
     assert room_.refused(ASSISTANT, act) == 0
+
+
+def test_every_act_can_be_sent_by_a_page() -> None:
+    defined = {one for one in vars(ops).values() if isinstance(one, type) and issubclass(one, ops.Op)} - {ops.Op}
+    assert defined == {*get_args(ops.AnyAct), *get_args(ops.DoorAct)}
 
 
 @pytest.mark.parametrize(

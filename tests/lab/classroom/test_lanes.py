@@ -1,15 +1,23 @@
-"""The lanes of a socket: answers first, no queue of events, the newest of what is volatile."""
+"""What pages get: the lanes of a socket (answers first, no queue of events, the newest of what is volatile), and of a
+class no more than they show, at once.
+"""
 
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.classroom import room as rooms
+from lab.classroom.acts import Given, facts, ops
 from lab.classroom.audience import Viewer
+from lab.classroom.board import MAX_UNSEEN
 from lab.classroom.lanes import WINDOW_FRAMES, Outbox, TooManyAnswers
 from lab.classroom.wall_rows import NO_ROW, OTHERS_EVERY, WallRows
+from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER
+from tests.support.classroom.open_rooms import Chair, begun, hand, run
 
 
 class CountingBoard:
@@ -124,3 +132,64 @@ def test_wall_of_400_costs_25_kb_a_second_and_misses_nothing() -> None:
             assert held["p110"][0] == turn
     assert sizes / seconds <= 25_600
     assert min(row[0] for row in held.values()) >= 2 * seconds - OTHERS_EVERY
+
+
+def test_events_that_not_all_see_delay_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames to all have a minimum interval, here of an hour; an event of one participant does not begin it."""
+
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        ada, bob = Chair(room_, ADA), Chair(room_, BOB)
+        for page in (ada, bob):
+            await page.frames()
+        monkeypatch.setattr(rooms, "PUBLIC_PACE_S", 3_600.0)
+        room_._public_told_s -= 3_600.0
+        await room_.do(hand(ADA, "a1"))
+        assert json.loads(await ada.outbox.next())["ev"][0][4][0] == "HandRaised"
+        await room_.do(Given(TEACHER, ops.SetPace(1)))
+        for page in (ada, bob):
+            assert json.loads(await page.outbox.next())["ev"][0][4] == ["PaceSet", 1], "at once"
+        await room_.do(Given(TEACHER, ops.SetPace(2)))
+        await room_.do(hand(BOB, "b1"))
+        frame = json.loads(await bob.outbox.next())
+        assert [event[4][0] for event in frame["ev"]] == ["PaceSet", "HandRaised"], "one's own event waits for no other"
+        assert ada.outbox._next() is None
+        await room_.close()
+
+    run(test)
+
+
+def test_pages_of_learners_get_nothing_while_hundreds_join(tmp_path: Path) -> None:
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        ada, screen = Chair(room_, ADA), Chair(room_, SCREEN, place="projector")
+        assert [frame["k"] for frame in await ada.frames()] == ["snap"]
+        assert [frame["k"] for frame in await screen.frames()] == ["snap", "count"]
+        joined = []
+        for number in range(10, 310):
+            await room_.do(Given("room", facts.SetPerson(f"p{number}", "learner", lab=f"run-{number}/main")))
+            joined.append(Chair(room_, f"p{number}"))
+            if number % 100 == 0:
+                room_._tell_count()
+        assert await ada.frames() == []
+        (counted,) = await screen.frames()
+        assert (counted["k"], counted["learners"]) == ("count", 292)
+        assert [frame["k"] for frame in await joined[0].frames()] == ["snap"]
+        await room_.close()
+
+    run(test)
+
+
+def test_page_that_sees_nothing_for_long_is_notified_of_the_position(tmp_path: Path) -> None:
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        bob = Chair(room_, BOB)
+        await bob.frames()
+        for number in range(MAX_UNSEEN // 2):
+            await room_.do(hand(ADA, f"a{number}"))
+            await room_.do(Given(ADA, ops.LowerHand(), f"b{number}"))
+        frame = json.loads(await bob.outbox.next())
+        assert (frame["k"], frame["ev"]) == ("e", [])
+        await room_.close()
+
+    run(test)

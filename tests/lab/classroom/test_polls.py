@@ -9,6 +9,7 @@ from lab.classroom.acts import AnyAct, AnyFact, Given, facts, ops
 from lab.classroom.ballots import BallotBox
 from lab.classroom.events import poll
 from lab.classroom.polls import Settling, advice, settling_of, split_of
+from lab.classroom.recorded.sealed import words_of
 from lab.classroom.state import Vote
 from lab.classroom.views import section
 from lab.texts.refusal import Refusal
@@ -129,6 +130,22 @@ def test_what_settles_a_poll_fits_its_kind(form: str, settled: dict[str, Any], s
     choices = ("a", "b") if form in ("choice", "prediction") else ()
     act = ops.MakePoll(form, "?", "en", choices, **settled)  # type: ignore[arg-type]
     assert MemoryClass().refused(TEACHER, act) == status
+
+
+def test_prediction_is_shown_in_the_other_language_too() -> None:
+    room_ = MemoryClass()
+    act = ops.MakePoll(
+        "prediction", "which?", "en", ("a", "b"), step=2, other_text="哪个？", other_choices=("甲", "乙")
+    )
+    assert ops.texts_of(act) + ops.other_texts_of(act) == ("which?", "a", "b", "哪个？", "甲", "乙")
+    room_.do(TEACHER, act, texts=(1, 2, 3, 4, 5, 6))
+    room_.do(TEACHER, ops.OpenPoll(1))
+    shown = section(room_.state, NoWords(), "public", "polls/1")
+    assert (shown["text"], shown["choices"]) == ("text 1", ["text 2", "text 3"])
+    assert shown["other"] == {"lang": "en", "text": "text 4", "choices": ["text 5", "text 6"]}
+    (made,) = (event for *_, event in room_.log if isinstance(event, poll.PollMade))
+    kept = words_of([(1, 1, TEACHER, "", made)], NoWords(), ()).texts
+    assert kept.keys() >= {1, 2, 3, 4, 5, 6}, "of the recording"
 
 
 def test_another_poll_ends_the_one_before() -> None:

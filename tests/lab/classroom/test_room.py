@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,90 +17,18 @@ from broker_core.refusals import KafkaException
 from lab.classroom.acts import At, Given, facts, ops
 from lab.classroom.clock import ClassClock
 from lab.classroom.events import CLASS, lead, room
-from lab.classroom.frames import PointFrame
+from lab.classroom.frames import LookedAt, PointFrame
 from lab.classroom.journal import FORMAT, KEYFRAME_EVENTS, ClassJournal, Header
-from lab.classroom.lanes import Outbox
-from lab.classroom.room import Room
+from lab.classroom.presence import Sockets
 from lab.journals.journal import Journal
 from lab.management.commands import dump_log
 from lab.texts.refusal import Refusal
-from tests.support.classroom.memory_class import ADA, BOB, ROLES, SCREEN, TEACHER, US, NoWords
-
-HEADER = Header(FORMAT, "k7f3", wall_ms=1_700_000_000_000, chapter="a-lesson", languages=("en",))
-
-
-class HandClocks:
-    """Clocks that are set by hand."""
-
-    def __init__(self) -> None:
-        self.us = 5_000_000
-        self.ms = HEADER.wall_ms
-
-    def monotonic_us(self) -> int:
-        self.us += 1
-        return self.us
-
-    def wall_ms(self) -> int:
-        return self.ms
-
-
-class Chair:
-    """A seat without a socket."""
-
-    def __init__(self, room_: Room, p: str, have: int = -1) -> None:
-        viewer = room_.board.viewer(p)
-        assert viewer is not None
-        self.p = p
-        self.outbox = Outbox(room_.board, viewer, have)
-        self.sight: frozenset[str] = frozenset()
-        self.ended = ""
-        self.welcomed = 0
-        room_.enter(p, self)
-
-    def welcome(self) -> None:
-        self.welcomed += 1
-
-    def end(self, why: str, *, again: bool) -> None:
-        self.ended = why
-
-    async def frames(self) -> list[dict[str, Any]]:
-        """What is there to send, after the pace of everybody's frames."""
-        await asyncio.sleep(0.08)
-        found = []
-        while (frame := self.outbox._next()) is not None:
-            found.append(json.loads(frame))
-            if "upto" in found[-1]:
-                self.outbox.acknowledge(found[-1]["upto"])
-        return found
-
-
-async def opened(folder: Path, clocks: HandClocks | None = None) -> Room:
-    return await Room.open(folder, NoWords(), HEADER, clocks)
-
-
-async def begun(folder: Path, clocks: HandClocks | None = None) -> Room:
-    """A class that six people have joined."""
-    room_ = await opened(folder, clocks)
-    await room_.do(Given("room", facts.OpenClass("a-lesson", 4, 8)))
-    for p, role in ROLES.items():
-        await room_.do(Given("room", facts.SetPerson(p, role, lab=f"run-{p}/main")))  # type: ignore[arg-type]
-    return room_
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(60):
-            await test()
-
-    asyncio.run(limited())
+from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER, US
+from tests.support.classroom.open_rooms import HEADER, Chair, HandClocks, begun, hand, opened, run
 
 
 def batches_of(data: bytes) -> list[int]:
     return [position for position, _ in iterate_batches(data)]
-
-
-def hand(p: str, id: str) -> Given:
-    return Given(p, ops.RaiseHand(At(f"run-{p}/main")), id)
 
 
 def test_act_is_in_the_log_when_it_is_answered(tmp_path: Path) -> None:
@@ -166,6 +94,8 @@ def test_class_is_restored_after_a_restart(tmp_path: Path) -> None:
         after = json.loads(await room_.read(msgspec.json.encode))
         for name in ("last_seq", "last_us", "clock_seq"):
             after[name] = json.loads(before)[name]
+        for person in after["people"].values():
+            person["stopped_us"] = 0
         assert after == json.loads(before)
         await room_.close()
 
@@ -194,6 +124,17 @@ def test_class_time_includes_a_gap_of_the_wall_clock(tmp_path: Path, wall_passed
         await room_.close()
 
     run(test)
+
+
+def test_who_was_present_before_a_restart_has_longer_to_come_back() -> None:
+    sockets, page = Sockets(), object()
+    for p in (ADA, BOB):
+        sockets.expect(p, 0)
+    assert list(sockets.take_away(60 * US)) == [], "a hidden page tries again once a minute"
+    sockets.opened(ADA, page)
+    assert list(sockets.take_away(80 * US)) == [(BOB, 0)]
+    sockets.closed(ADA, page, 90 * US)
+    assert list(sockets.take_away(101 * US)) == [(ADA, 90 * US)], "who came back has ten seconds again"
 
 
 def test_class_clock_never_decreases() -> None:
@@ -423,6 +364,25 @@ def test_only_the_pointer_of_the_presenter_reaches_others(tmp_path: Path) -> Non
         room_.point(TEACHER, PointFrame("record orders-0 5", 3, 4))
         points = [frame for frame in await bob.frames() if frame["k"] == "point"]
         assert [(one["anchor"], one["u"], one["v"]) for one in points] == [("record orders-0 5", 3, 4)]
+        await room_.close()
+
+    run(test)
+
+
+def test_page_that_comes_gets_no_view_of_an_earlier_stage(tmp_path: Path) -> None:
+    """Ada was named then, and is not now."""
+
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        for is_named, seen in ((True, [ADA]), (False, [])):
+            await room_.do(Given(TEACHER, ops.AskStage(ADA)))
+            await room_.do(Given(ADA, ops.AnswerStage(True, named=is_named)))
+            if is_named:
+                room_.view(ADA, 0, LookedAt(f"run-{ADA}/main", None, None, "pause", 1, "cluster", "", "", {}))
+            bob = Chair(room_, BOB)
+            assert [frame["p"] for frame in await bob.frames() if frame["k"] == "view"] == seen
+            room_.leave(BOB, bob)
+            await room_.do(Given(TEACHER, ops.ClearStage()))
         await room_.close()
 
     run(test)

@@ -40,11 +40,11 @@ class Scripted:
 
     def refuse(self, p: str, count: int) -> None:
         for _ in range(count):
-            self.room.fact(facts.RefuseCommand(p))
+            self.room.fact(facts.RefuseCommand(p, f"run-{p}/main"))
             self.watch.touch(p)
 
     def reach(self, p: str, step: int) -> None:
-        self.room.fact(facts.ReachStep(p, step, f"run-{p}/main", 1, 1))
+        self.room.fact(facts.ReachStep(p, "a-lesson", step, f"run-{p}/main", 1, 1))
         self.watch.touch(p)
 
 
@@ -67,8 +67,8 @@ def test_raised_hand_needs_help_at_once(class_: Scripted) -> None:
     ("trouble", "why", "count"),
     [
         (lambda c: c.refuse(ADA, 3), "refused", 3),
-        (lambda c: c.room.fact(facts.TakeHint(ADA, 1, 2)), "hints", 2),
-        (lambda c: [c.room.fact(facts.ResetWork(ADA)) for _ in range(2)], "resets", 2),
+        (lambda c: c.room.fact(facts.TakeHint(ADA, "a-lesson", 1, 2)), "hints", 2),
+        (lambda c: [c.room.fact(facts.ResetWork(ADA, "a-lesson")) for _ in range(2)], "resets", 2),
     ],
     ids=["three refused commands", "all hints", "two resets"],
 )
@@ -86,7 +86,7 @@ def test_trouble_past_the_expected_time_counts_as_struggling(
 def test_loses_a_step_that_was_reached(class_: Scripted) -> None:
     class_.reach(ADA, 1)
     class_.run(10, busy=(ADA,))
-    class_.room.fact(facts.LoseStep(ADA, 1, f"run-{ADA}/main", 5, 5))
+    class_.room.fact(facts.LoseStep(ADA, "a-lesson", 1, f"run-{ADA}/main", 5, 5))
     class_.run(int(1.5 * EXPECTED) + 5, busy=(ADA,))
     assert [one[1:] for one in class_.of(ADA)] == [("struggles", "lost", 1)]
 
@@ -160,6 +160,16 @@ def test_expected_time_is_the_median_once_five_have_done_the_step(class_: Script
         class_.reach(p, 1)
     class_.run(1)
     assert class_.watch.expected_us(class_.room.state, 1) / US == pytest.approx(200, abs=2)
+
+
+def test_time_in_which_the_server_did_not_run_is_no_working_time(class_: Scripted) -> None:
+    class_.run(30)
+    class_.room.after(3600)
+    class_.room.fact(facts.Resume(3_600_000, 1))
+    class_.watch, class_.began = StuckWatch(), []
+    class_.run(30, busy=(ADA, BOB))
+    assert class_.began == []
+    assert class_.watch.worked_us(ADA) / US == pytest.approx(60, abs=2)
 
 
 def test_expected_time_is_at_least_a_minute() -> None:

@@ -6,7 +6,9 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from lab.actions.classes.live_class import live_classes
 from lab.models import Class, DevicePass, Participant, Run
+from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import LabServer, Visitor
 
@@ -94,6 +96,44 @@ def test_claimed_name_has_no_effect_until_staff_confirm(
         assert socket.closed()[0] == 4403
     assert "/return/" in guest.get(f"/classes/{room.slug}/").url
     assert guest.get(f"/r/{run}/main").url.count("/sign-in/") == 1
+
+
+def test_board_shows_whom_somebody_at_the_door_claims_to_be_and_staff_decide_there(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    guest.join(room.link_key, "Ada")
+    other, stranger = Guest(lab_server), Guest(lab_server)
+    with page_of(lab_server, room.slug, staff) as board:
+        board.until("snap")
+        other.post(f"/return/{room.slug}/", op="claim", name="ada")
+        board.until_held("/people/p3 claims", "p2")
+        assert board.held["/people/p3"]["waits"] and board.held["/people/p2"]["name"] == "Ada"
+        stranger.post(f"/return/{room.slug}/", op="claim", name="Ada")
+        board.until_held("/people/p4 claims", "p2")
+        assert board.act("admit", p="p4")["k"] == "done"
+        assert board.act("accept_claim", p="p3")["k"] == "done"
+        assert board.act("accept_claim", p="p4")["status"] == 409, "was admitted as somebody new"
+    assert "p2" in other.get(f"/classes/{room.slug}/").text
+    assert "p4" in stranger.get(f"/classes/{room.slug}/").text
+    assert "/return/" in guest.get(f"/classes/{room.slug}/").url
+
+
+def test_participants_are_last_seen_when_their_page_was_open_not_when_they_joined(
+    room: Class, guest: Guest, lab_server: LabServer
+) -> None:
+    guest.join(room.link_key, "Ada")
+    Guest(lab_server).join(room.link_key, "Bob")
+    long_ago = timezone.now() - timedelta(hours=1)
+    room.participants.update(seen_at=long_ago, joined_at=long_ago)
+
+    async def note(host: object) -> None:
+        await (await live_classes().of(room)).note_seen()
+
+    with page_of(lab_server, room.slug, guest) as page:
+        page.until("snap")
+        lab_server.call(note)
+    assert timezone.now() - participant(room, 2).seen_at < timedelta(minutes=1)
+    assert participant(room, 3).seen_at == long_ago, "has no page open"
 
 
 def test_claiming_a_name_does_not_reveal_whether_it_exists(room: Class, guest: Guest, lab_server: LabServer) -> None:

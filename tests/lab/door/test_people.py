@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connection
 
+from lab.actions.classes import join_class
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.people import erase_expired_guests
 from lab.learning import log as learning
@@ -257,7 +259,9 @@ def test_guests_end_30_days_after_their_class_and_accounts_stay(room: Class, gue
     assert participant(room, 1).user is not None
 
 
-def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest) -> None:
+def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[bool] = []
+    monkeypatch.setattr(join_class, "rights_changed", lambda _: checked.append(connection.in_atomic_block))
     guest.join(room.link_key, "Ada")
     run = guest.new_run(brokers="1")
     account = User.objects.create_user("door-kept", password="river-stone-42")
@@ -268,5 +272,6 @@ def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest) ->
     kept = participant(room, 2)
     assert kept.user == account and not kept.is_guest and kept.user != before
     assert Run.objects.get(slug=run).owner == account
+    assert checked == [False], "sockets that are checked again read what is committed"
     assert guest.get(f"/r/{run}/main").status == 200 and not guest.has_cookie(f"-class-{room.slug}")
     account.delete()

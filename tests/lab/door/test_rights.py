@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern
 
 from lab.models import Branch, Class, Participant, Presence, Role, Run
 from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_RIGHT_ENDED
-from lab.rights import RIGHTS, Grant, Right, grants, may, rights_changed, rights_of
+from lab.rights import RIGHTS, Grant, Right, grants, may, membership_in, membership_of, rights_of
 from lab.urls import urlpatterns
 from tests.support.classroom.people import make_class, make_member, make_user
 from tests.support.lab_server import LabServer, Visitor
@@ -121,8 +123,20 @@ def test_names_are_visible_to_staff_and_their_owner(scene: Scene) -> None:
 
 def test_an_account_that_is_switched_off_has_no_rights(scene: Scene) -> None:
     owner = scene.people["owner"]
+    assert membership_in(owner, scene.here.slug) == scene.owner
     owner.is_active = False
     assert rights_of(owner, scene.run) == rights_of(owner, None) == rights_of(owner, scene.here) == set()
+    assert membership_of(owner, scene.here) is membership_in(owner, scene.here.slug) is None
+
+
+def test_member_found_by_the_slug_of_the_class_is_the_one_found_by_the_class(scene: Scene) -> None:
+    people: list[User | AnonymousUser] = [*scene.people.values(), AnonymousUser()]
+    for person in people:
+        assert membership_in(person, scene.here.slug) == membership_of(person, scene.here)
+    with CaptureQueriesContext(connection) as queries:
+        found = membership_in(scene.people["learner"], scene.here.slug)
+        assert found is not None and (found.classroom, found.user) == (scene.here, scene.people["learner"])
+    assert len(queries) == 1
 
 
 def test_only_instructors_may_give_classes(scene: Scene) -> None:
@@ -237,7 +251,7 @@ FRAMES: list[dict[str, Any]] = [
 def test_viewer_is_refused_every_frame_that_acts(shared: dict[str, Any], frame: dict[str, Any]) -> None:
     with shared["watcher"].socket(shared["slug"]) as socket:
         welcome = socket.of_kind("welcome")
-        assert welcome["rights"] == ["see"] and welcome["owner"] is False
+        assert welcome["rights"] == ["see"]
         answer = socket.ask(frame)
         assert answer["k"] == "no" and "may not" in answer["what"]
 
@@ -270,7 +284,6 @@ def test_a_socket_that_gains_a_right_may_act_at_once(shared: dict[str, Any]) -> 
     with shared["staff"].socket(shared["slug"]) as socket:
         assert socket.of_kind("welcome")["rights"] == ["see"]
         grants.give(help_grant)
-        rights_changed()
         assert socket.of_kind("welcome")["rights"] == ["act", "see"]
         assert socket.ask({"k": "complete", "line": "ka", "cursor": 2})["k"] == "completions"
         grants.end(help_grant)

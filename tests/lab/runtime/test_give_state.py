@@ -1,19 +1,27 @@
 """The state of a lab, given to a class."""
 
+import asyncio
+import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
 
-from lab.actions.give_state import save_for_handout, set_aside, take_state
+from lab.actions import give_state, start_run
+from lab.actions.execution import finish_imports
+from lab.actions.give_state import save_for_handout, set_aside, take_state, take_state_here
+from lab.archives.unfinished import UnfinishedFolder
 from lab.models import Branch, Class, Participant, Run
 from lab.recordings.checkpoints import Checkpoints
-from lab.recordings.folder import run_folder
+from lab.recordings.folder import branch_folder, run_folder
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 from tests.support.lab_page import TOPIC
-from tests.support.lab_server import LabServer, Visitor
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 
 def close_run(server: LabServer, slug: str) -> None:
@@ -104,3 +112,89 @@ def test_handouts_are_numbered_and_a_missing_one_is_refused(
         assert Run.objects.count() == before
     taken = lab_server.call(lambda host: take_state(host, participant, first, "x"))
     assert run_folder(taken.run.slug).is_dir()
+
+
+@pytest.fixture
+def handout(lab_server: LabServer, visitor: Visitor, classroom: Class) -> int:
+    """The number of a handout of the class."""
+    branch = Branch.objects.select_related("run").get(run__slug=visitor.new_run())
+    number: int = lab_server.call(lambda host: set_aside(host, classroom, branch, 5)).number
+    return number
+
+
+def on_disk() -> set[str]:
+    """Runs, and what is noted of folders that are not complete."""
+    return {path.name for path in settings.RUNS.iterdir() if not path.name.startswith(".deleted-")}
+
+
+@pytest.mark.parametrize("step", ["copy_handout", "_enter"])
+def test_request_that_is_cancelled_leaves_no_run_without_files_and_no_files_without_run(
+    lab_server: LabServer, classroom: Class, handout: int, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    participant = Participant.objects.select_related("classroom").get(classroom=classroom)
+    begun, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+    do = getattr(give_state, step)
+
+    def wait(*given: Any) -> Any:
+        begun.set()
+        assert goes_on.wait(PATIENCE_S)
+        try:
+            return do(*given)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(give_state, step, wait)
+    before = on_disk()
+
+    async def cancel(host: Host) -> None:
+        taking = asyncio.create_task(take_state(host, participant, handout, "x"))
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        goes_on.set()
+        await asyncio.to_thread(ended.wait, PATIENCE_S)
+        # The next call of the thread that has entered it, or not.
+        await sync_to_async(lambda: None)()
+
+    lab_server.call(cancel)
+    assert on_disk() - before == set(Run.objects.filter(participant=participant).values_list("slug", flat=True))
+
+
+def test_files_of_a_run_that_was_not_entered_before_the_process_was_killed_are_removed(
+    lab_server: LabServer, classroom: Class, handout: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    participant = Participant.objects.select_related("classroom").get(classroom=classroom)
+    before = on_disk()
+
+    class Killed(BaseException):
+        pass
+
+    def enter(*given: Any) -> Branch:
+        (slug,) = (name for name in on_disk() - before if not name.startswith("."))
+        finish_imports()
+        assert run_folder(slug).is_dir(), "a copy in progress must not be touched"
+        raise Killed
+
+    def end_process(folder: UnfinishedFolder) -> None:
+        assert folder._lock is not None
+        os.close(folder._lock)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(give_state, "_enter", enter)
+        patched.setattr(UnfinishedFolder, "discard", end_process)
+        take_state_here(participant, handout, "x", branch_folder)
+    assert on_disk() > before, "otherwise this tests nothing"
+    finish_imports()
+    assert on_disk() == before
+
+
+def test_nothing_is_left_of_a_run_that_was_refused(
+    lab_server: LabServer, classroom: Class, handout: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    participant = Participant.objects.select_related("classroom").get(classroom=classroom)
+    monkeypatch.setattr(start_run, "MAX_GUEST_RUNS", 0)
+    before = on_disk()
+    with pytest.raises(Refusal):
+        lab_server.call(lambda host: take_state(host, participant, handout, "x"))
+    assert on_disk() == before

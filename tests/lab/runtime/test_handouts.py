@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from broker_core.log.producers import producer_recovery
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.folder import BranchFolder
 from lab.recordings.recording import Recording
@@ -134,6 +135,23 @@ def test_state_of_a_running_engine_is_given_without_executing_its_past(
     assert taken.records(1, last_seq) == recording.records(1, last_seq)
     live.abandon()
     again.abandon()
+
+
+def test_copy_opens_without_looking_for_producers_in_its_logs(
+    tmp_path: Path, handout: BranchFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty copies open at once, and a log may have a hundred thousand events."""
+    taken = copy(tmp_path, handout, 1)
+    with monkeypatch.context() as unread:
+        unread.setattr(producer_recovery, "_replay", lambda *given: pytest.fail("the batches of a log were read"))
+        recording = Recording(taken)
+    assert recording.last_seq >= AT
+    live = engine.wake(recording, Pacer(), "")
+    run_for(live, 1_000_000)
+    live.close()
+    recording.close()
+    again = Recording(taken)
+    assert again.last_seq > AT + 100 and len(again.records(1, again.last_seq)) == again.last_seq
 
 
 def test_page_of_a_copy_shows_it_without_reading_its_events(

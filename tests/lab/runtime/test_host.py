@@ -8,12 +8,14 @@ from typing import Any, cast
 import pytest
 
 from lab.protocol.frames import Done
+from lab.runtime import engine
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.policy import IN_CLASS, LabPolicy
 from lab.runtime.sharing.load import Load
+from lab.runtime.streaming.audience import FOLLOWERS_AT_ONCE, Audience
 from lab.runtime.streaming.watcher import MAX_WAITING_ANSWERS, BranchClosed, TooManyWaiting, Watcher
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
@@ -43,6 +45,30 @@ def test_busy_lab_does_not_delay_others(tmp_path: Path) -> None:
         assert not heavy.done()
         ends.set()
         assert await heavy
+
+    play(tmp_path, scene)
+
+
+def test_files_of_brokers_are_there_when_the_engine_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, goes_on, build = threading.Event(), threading.Event(), engine.wake
+
+    def held(*given: Any, **named: Any) -> LiveRun:
+        begun.set()
+        assert goes_on.wait(PATIENCE_S)
+        return build(*given, **named)
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.sleep()
+        monkeypatch.setattr(engine, "wake", held)
+        waking = asyncio.create_task(lab.wake())
+        await until(begun.is_set)
+        reading = asyncio.create_task(lab.ensure_files())
+        await asyncio.wait([reading], timeout=0.1)
+        is_too_early = reading.done()
+        goes_on.set()
+        await asyncio.gather(waking, reading)
+        assert not is_too_early
 
     play(tmp_path, scene)
 
@@ -147,6 +173,43 @@ def test_viewers_get_shared_frames_at_each_beat(tmp_path: Path, monkeypatch: pyt
         assert lookers[0].clocks[-1] == own.clocks[-1] and "clock" in lookers[0].frames[-1]
 
     play(tmp_path, scene)
+
+
+class Follower:
+    """A watcher who only looks, and counts."""
+
+    is_own = False
+
+    def __init__(self) -> None:
+        self.notified = 0
+
+    def time_moved(self) -> None:
+        self.notified += 1
+
+    def close(self) -> None:
+        pass
+
+
+def test_hundreds_of_viewers_are_notified_some_at_a_time() -> None:
+    """What else the event loop does need not wait for all of them."""
+
+    async def scene() -> None:
+        audience, followers = Audience(), [Follower() for _ in range(FOLLOWERS_AT_ONCE * 2 + 3)]
+        audience.watchers |= cast(set[Watcher], set(followers))
+        audience.notify_followers()
+        counts = [sum(one.notified for one in followers)]
+        while counts[-1] < len(followers):
+            await asyncio.sleep(0)
+            counts.append(sum(one.notified for one in followers))
+        assert counts == [FOLLOWERS_AT_ONCE, FOLLOWERS_AT_ONCE * 2, len(followers)]
+        audience.notify_followers()
+        audience.notify_followers()
+        assert sum(one.notified for one in followers) == counts[-1] + FOLLOWERS_AT_ONCE, "the rest goes on"
+        audience.close()
+        await asyncio.sleep(0)
+        assert sum(one.notified for one in followers) == counts[-1] + FOLLOWERS_AT_ONCE
+
+    asyncio.run(scene())
 
 
 def test_page_that_does_not_read_its_answers_is_closed(tmp_path: Path) -> None:

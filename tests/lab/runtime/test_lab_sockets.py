@@ -39,7 +39,7 @@ def test_hello_is_answered_with_welcome_snapshot_and_clock(visitor: Visitor, run
     with visitor.socket(run) as client:
         welcome = client.of_kind("welcome")
         assert (welcome["run"], welcome["branch"], welcome["core"]) == (run, "main", "live")
-        assert welcome["owner"] is True
+        assert "act" in welcome["rights"]
         snap = client.of_kind("snap")
         brokers = [node["state"] for node in snap["state"]["nodes"].values() if node["kind"] == "broker"]
         assert brokers == ["up", "up", "up"]
@@ -284,6 +284,9 @@ def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None
         assert client.of_kind("welcome")["core"] == "recorded"
         again = exercise_frame(client)
         assert (again["slug"], again["hints"]) == (slug, hint)
+        # The speed of the lesson is back, too.
+        client.ask({"k": "time", "op": "step_rpc"})
+        client.until(lambda frame: frame["k"] == "clock" and frame["rate"] == 0.0025)
         client.ask({"k": "exercise", "op": "reset", "exercise": slug})
         reset = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
         assert reset["hints"] == []

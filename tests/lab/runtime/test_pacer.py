@@ -6,7 +6,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from lab.runtime.pacer import BUDGET_S, CATCH_UP_S, MAX_EMPTY_S, MAX_GAP_S, MAX_SLICE_S, MIN_FLIGHT_S, Pacer
+from lab.runtime.pacer import (
+    BUDGET_S,
+    CATCH_UP_S,
+    CHUNK_EVENTS,
+    MAX_EMPTY_S,
+    MAX_GAP_S,
+    MAX_LATE_S,
+    MAX_SLICE_S,
+    MIN_FLIGHT_S,
+    Pacer,
+)
 from tests.support.recorded_runs import Wall
 
 
@@ -39,7 +49,7 @@ class Messages:
     def advance(self, until_us: int, *, max_events: int | None = None) -> int:
         made = 0
         while self._due and self._due[0] <= until_us:
-            self.now_us = self._due.pop(0)
+            self.now_us = max(self.now_us, self._due.pop(0))
             self._wall.now_s += self._cost_s
             self.happened.append((self._wall.now_s, self.now_us))
             made += 1
@@ -198,6 +208,44 @@ def test_overloaded_cluster_catches_up_after_the_load(wall: Wall) -> None:
     assert core.now_us == pytest.approx((wall.now_s - began_s) * 1e6, abs=50_000)
 
 
+def test_what_arrives_at_an_overloaded_cluster_is_stamped_with_the_time_of_the_wall(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
+    pacer.set_mode("play")
+    began_s = wall.now_s
+    follow(pacer, core, wall, 0.5)
+    assert pacer.behind_s > 0.1
+    assert pacer.arrival_us(core) == pytest.approx((wall.now_s - began_s) * 1e6, abs=1)
+
+
+def test_cluster_is_behind_as_long_as_something_is_late(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
+    pacer.set_mode("play")
+    follow(pacer, core, wall, 0.5)
+    core.now_us = pacer.arrival_us(core)
+    pacer.run_slice(core)
+    assert pacer.behind_s > 0.1
+    assert pacer.pause_before_next_slice_s(wall.now_s) == 0
+
+
+def test_nothing_becomes_very_late_when_something_arrives_after_a_suspension(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 40_000_000, 5_000), cost_s=5e-5)
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    wall.now_s += 30
+    pacer.run_slice(core)
+    assert core.now_us < 25_000_000
+    assert core.next_due_us is not None
+    assert pacer.arrival_us(core) == core.next_due_us + MAX_LATE_S * 1e6
+
+
+def test_run_with_a_page_is_never_moved_on_by_what_arrives(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
+    pacer.set_mode("play")
+    drive(pacer, core, wall, 0.5)
+    wall.now_s += 0.2
+    assert pacer.arrival_us(core) == core.now_us
+
+
 def test_reached_rate_is_lower_than_the_chosen_one_on_a_slow_machine(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=range(0, 5_000_000, 25), cost_s=5e-5)
     pacer.set_mode("play")
@@ -279,7 +327,7 @@ def test_work_of_one_instant_is_run_in_slices(wall: Wall) -> None:
     assert wall.now_s - began_s < 0.1 and core.happened
     # at once, and not after the pause that is made before timers
     assert pacer.pause_before_due_s(core) == 0
-    for _ in range(20):
+    for _ in range(1_000 // CHUNK_EVENTS + 1):
         wall.now_s += 0.001
         began_s = wall.now_s
         pacer.run_slice(core)

@@ -1,11 +1,13 @@
 """The rows of a wall of labs."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from lab.runtime.classes.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.classes.tiles import Tiles
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
@@ -94,6 +96,54 @@ def test_sleeping_lab_has_a_row_and_is_not_woken(tmp_path: Path) -> None:
         assert (await fresh.sweep())[NAME] == asleep
         again = host.open_lab(*NAME)
         assert again is not None and again.core == "recorded"
+
+    play(tmp_path, scene)
+
+
+def test_labs_that_were_given_and_not_used_are_read_once_for_all(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await paused_lab(host)
+        handout = handout_folder("kite", 1, data=tmp_path)
+        await asyncio.to_thread(make_handout, lab.recording, lab.ring.last_seq, handout)
+        copies = [(f"learner{number}", "main") for number in range(1, 9)]
+        tiles = Tiles(host)
+        for name in copies:
+            copy_handout(handout, host.folder(*name))
+            tiles.show(name, "orders-1")
+        rows = await tiles.sweep()
+        assert set(rows) == set(copies) and len({msgspec.json.encode(row) for row in rows.values()}) == 1
+        assert rows[copies[0]].mode == "asleep" and {one.end for one in rows[copies[0]].replicas} == {10}
+        assert sum(host.open_lab(*name) is not None for name in copies) == 1
+        used = await host.lab(*copies[4])
+        await used.act(submit("producer open p2 --acks all"))
+        await used.act(submit("producer send p2 orders-1 k"))
+        await used.act(advance(2_000_000))
+        changed = await tiles.sweep()
+        assert set(changed) == {copies[4]} and {one.end for one in changed[copies[4]].replicas} == {11}
+        await host.close_run(copies[4][0])
+        fresh = Tiles(host)
+        for name in copies:
+            fresh.show(name, "orders-1")
+        ends = {name: {one.end for one in row.replicas} for name, row in (await fresh.sweep()).items()}
+        assert ends == {name: {11 if name == copies[4] else 10} for name in copies}
+
+    play(tmp_path, scene)
+
+
+def test_labs_that_are_hidden_during_a_sweep_leave_the_others_their_rows(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        for run in ("r1", "r2"):
+            await paused_lab(host, run)
+            await host.close_run(run)
+        tiles = Tiles(host)
+        for run in ("r1", "r2"):
+            tiles.show((run, "main"), "orders-1")
+        sweep = asyncio.create_task(tiles.sweep())
+        await asyncio.sleep(0)
+        tiles.hide(NAME)
+        assert set(await sweep) == {("r2", "main")}
+        tiles.show(NAME, "orders-1")
+        assert set(await tiles.sweep()) == {NAME}
 
     play(tmp_path, scene)
 

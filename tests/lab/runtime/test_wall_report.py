@@ -54,3 +54,12 @@ def test_suspension_is_reported_though_one_slice_made_up_for_it(said: pytest.Log
         report.slice_done(now_s, 0.0)
     (record,) = said.records
     assert "did not run for 30.1 s" in record.message
+
+
+def test_a_process_that_is_paused_again_and_again_is_reported_now_and_then(said: pytest.LogCaptureFixture) -> None:
+    now_s = 0.0
+    report = WallReport(lambda: int(now_s * 1000))
+    for pause in range(20):
+        now_s = pause * 2.0
+        report.slice_done(now_s, 0.0)
+    assert [record.message.partition(":")[0] for record in said.records] == 2 * ["The cluster did not run for 2.0 s"]

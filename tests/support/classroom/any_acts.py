@@ -10,6 +10,7 @@ PEOPLE = [*ROLES, "p7", "p8"]
 people = st.sampled_from(PEOPLE)
 learners = st.sampled_from(["p3", "p4", "p7", "p8"])
 polls = questions = st.integers(1, 3)
+lessons = st.sampled_from(["a-lesson", "a-lesson", "b-lesson"])
 labs = st.sampled_from([f"run-{p}/main" for p in PEOPLE])
 places = st.builds(At, labs, seq=st.integers(0, 9))
 
@@ -45,12 +46,14 @@ PAGE_ACTS = st.one_of(
     st.builds(ops.ExtendTimer, st.integers(1, 99)),
     st.builds(ops.ExtendTime, learners, st.sampled_from([100, 150, 200])),
     st.builds(ops.MarkNow),
+    st.builds(ops.ShowMistakes, st.booleans()),
 )
 POLL_ACTS = st.one_of(
     st.builds(
         ops.MakePoll, st.just("choice"), st.just("which?"), st.just("en"), st.just(("a", "b", "c")),
         st.booleans(), st.just(True), st.sampled_from(["", "1"]), st.just(0), st.just(""),
         st.sampled_from([(), ("leader elected", "isr shrinks", "")]),
+        tags=st.sampled_from([(), ("ack-message", "", "late")]),
     ),
     st.builds(ops.EndSettling, polls),
     st.builds(ops.OpenPoll, polls, st.integers(0, 30)),
@@ -76,18 +79,24 @@ FACTS = st.one_of(
     st.builds(facts.ComeBack, people),
     st.builds(facts.GoAway, people, st.just(0)),
     st.builds(facts.Tick),
-    st.builds(facts.ReachStep, learners, st.integers(1, 4), st.just("a/b"), st.just(1), st.just(1)),
-    st.builds(facts.LoseStep, learners, st.integers(1, 4), st.just("a/b"), st.just(1), st.just(1)),
-    st.builds(facts.TakeHint, learners, st.integers(1, 4), st.integers(1, 2)),
-    st.builds(facts.RefuseCommand, learners),
-    st.builds(facts.ResetWork, learners),
+    st.builds(facts.ReachStep, learners, lessons, st.integers(1, 4), labs, st.just(1), st.just(1)),
+    st.builds(facts.LoseStep, learners, lessons, st.integers(1, 4), labs, st.just(1), st.just(1)),
+    st.builds(facts.TakeHint, learners, lessons, st.integers(1, 4), st.integers(1, 2)),
+    st.builds(facts.RefuseCommand, learners, labs),
+    st.builds(facts.ResetWork, learners, lessons),
+    st.builds(facts.BeginLesson, st.just("b-lesson"), st.just(4), st.just(8), st.just(()), st.integers(1, 4)),
+    st.builds(facts.RefuseLab, learners, st.sampled_from(["runs", "disk"])),
+    st.builds(
+        facts.MakeMistake, learners, lessons, st.integers(1, 4), st.sampled_from(["ack-message", "killed"]),
+        st.sampled_from(["choice", "state"]),
+    ),
     st.builds(facts.NoteStuck, learners, st.sampled_from(["", "idle", "late"])),
     st.builds(facts.ChangeView, st.integers(1, 3), st.sampled_from(["{}", '{"a":1}'])),
     st.builds(facts.MoveLab, labs, st.integers(0, 9), st.just(5), st.just("play"), st.just(1_000_000)),
     st.builds(facts.SettlePoll, polls, labs, st.sampled_from(["", "1"]), st.integers(0, 9)),
     st.builds(facts.GiveUpSettling, polls, labs),
     st.builds(facts.TakeState, learners, st.just(1), labs),
-)
+)  # fmt: skip
 HELP = st.builds(lambda who, p: Act(who, facts.BeginHelpAt(p, f"run-{p}/main", 7)), people, learners)
 SETTLE = st.builds(lambda who, poll, lab: Act(who, facts.BeginSettling(poll, lab, 7)), people, polls, labs)
 GIVE = st.builds(lambda who: Act(who, facts.GiveState(1, "run-p1/main", 5, 50)), people)

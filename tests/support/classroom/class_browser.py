@@ -1,15 +1,6 @@
-"""Learners of a class in contexts of their own, for tests of the class's pages."""
+"""Learners of a class, for tests of the class's pages."""
 
-from playwright.sync_api import Browser, Page, expect
-
-from tests.support.lab_page import WIDE
-from tests.support.lab_server import PATIENCE_S
-
-
-def newcomer(browser: Browser) -> Page:
-    context = browser.new_context(viewport=WIDE)
-    context.set_default_timeout(PATIENCE_S * 1000)
-    return context.new_page()
+from playwright.sync_api import Page, expect
 
 
 def join(page: Page, link: str, name: str) -> None:
@@ -22,9 +13,10 @@ def join(page: Page, link: str, name: str) -> None:
 
 
 def open_class_panel(page: Page) -> None:
-    """It is open already while a poll is."""
+    """It is open already while a poll is. The tabs come after the picture."""
     expect(page.locator(".hw-node.broker.up")).to_have_count(3)
-    tab = page.get_by_role("tab", name="Class")
+    tab = page.get_by_role("tab", name="Class", include_hidden=True)
+    expect(tab).to_be_attached()
     if not tab.is_visible():
         page.keyboard.press("a")
     tab.click()

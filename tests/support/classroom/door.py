@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from lab.actions.classes.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
@@ -28,7 +29,23 @@ def clean_door(lab_server: LabServer, monkeypatch: pytest.MonkeyPatch) -> Iterat
     User.objects.filter(username__startswith="guest-").delete()
 
 
+def class_of(page: Page) -> Class:
+    """The class whose door, board or other page is open."""
+    return Class.objects.get(slug=urlsplit(page.url).path.split("/")[2])
+
+
 def open_classes(page: Page, lab_server: LabServer) -> None:
     """Signs in as the local user, and opens the page of their classes in a wide window."""
     page.set_viewport_size(WIDE)
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
+
+
+def start_class(page: Page, lab_server: LabServer, name: str, lesson: str = "") -> None:
+    """Starts a class by the form, as its instructor, who sees its door then."""
+    open_classes(page, lab_server)
+    form = page.locator("#new-class")
+    form.get_by_label("Name").fill(name)
+    if lesson:
+        form.locator("[name=chapter]").select_option(lesson)
+    form.get_by_role("button", name="Start class").click()
+    expect(page.locator(".big-code")).to_be_visible()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from lab.classroom.events import poll, room, work
+from lab.classroom.events import pace, poll, room, work
 from lab.learning import events as learning
 
 LESSONS = ("first-steps", "acks")
@@ -81,6 +81,8 @@ def lesson_of_class(draw: Random, people: int) -> Iterator[tuple[float, str, Any
     stuck: set[int] = set()
     for _ in range(draw.randint(5, 30)):
         at_s += draw.randint(1, 40)
+        if draw.random() < 0.1:
+            yield at_s, "room", pace.LessonBegan(draw.choice(LESSONS), 2, 10, (0, 1), 2)
         number = draw.randint(1, people)
         if number in stuck and draw.random() < 0.7:
             stuck.remove(number)

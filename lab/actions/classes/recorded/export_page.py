@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.actions.classes.live_class import class_folder, lesson_of
+from lab.actions.classes.lessons.start import lesson_of
+from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.recorded.captions import captions_of
 from lab.actions.classes.recorded_chapters import shown_chapters
 from lab.actions.classes.recorded_notes import shared_notes
@@ -87,7 +88,6 @@ async def _about(classroom: Class, excerpt: ClassExcerpt, captions: dict[str, li
         "steps": steps_of(classroom),
         "captions": [{"language": language, "cues": len(cues)} for language, cues in captions.items() if cues],
         "own_runs": [],
-        "lesson": "",
         "can": {},
     }
 

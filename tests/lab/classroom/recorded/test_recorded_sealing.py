@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from lab.actions.classes.recorded_chapters import _title
 from lab.classroom.captions.webvtt import Cue, write
-from lab.classroom.recorded.chapters import APART_US, Landmark, StoredChapter, proposed
+from lab.classroom.events.pace import LessonBegan
+from lab.classroom.events.poll import PollMade, PollOpened
+from lab.classroom.recorded.chapters import APART_US, MAX_TITLE, Landmark, Landmarks, StoredChapter, proposed
 from lab.classroom.recorded.sealed import SEALED, SealedManifest, path_of, read_events, read_manifest
+from lab.course.loader import course
 from lab.models import Participant, Run
 from lab.web.recorded.replay_pages import class_address_time
 from tests.support.classroom.class_pages import Classroom
+from tests.support.classroom.memory_class import NoWords
 from tests.support.lab_server import LabServer
 
 SECRET, NAME = "why-is-epoch-nine-stale", "Zuleika Dobson"
@@ -209,7 +214,7 @@ def test_erasing_a_person_removes_name_texts_and_stage_from_the_recording(classr
     ask(classroom, "p2", "notes", "POST", {"at_us": 1, "text": f"{SECRET}, says {NAME}"})
     answer = classroom.visitors["p1"].post(f"/classes/{classroom.slug}/people/2", op="erase", confirm="yes")
     assert answer.status == 200
-    for path in folder_of(classroom).rglob("*"):
+    for path in settings.DATA.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
             assert NAME.encode() not in data and SECRET.encode() not in data, path
@@ -230,15 +235,39 @@ def test_interrupted_sealing_is_completed_by_the_next_request(
     assert read_manifest(folder) is not None, "a crash between the two renames"
 
 
+def test_chapter_of_a_poll_is_titled_by_its_step_or_the_beginning_of_its_text() -> None:
+    class Long(NoWords):
+        def text(self, number: int) -> tuple[str, str]:
+            return ("哪" * 300 if number == 2 else "Where do you expect it? " * 20), "en"
+
+    def title(text: str, **values: str) -> str:
+        return _title(StoredChapter(1, 0, kind="poll", about=text, values=values), Long(), "en")
+
+    assert title("1", step="3") == "Poll: prediction of step 3"
+    for text, begin in (("1", "Poll: Where do you"), ("2", "Poll: 哪哪")):
+        assert title(text).startswith(begin) and 50 < len(title(text)) <= MAX_TITLE + len("Poll: ")
+        assert title(text).endswith("…") and not title(text).endswith(" …")
+    made = PollMade(poll=1, form="prediction", text=9, choices=(), anonymous=True, asks_sure=True, right="", step=3)
+    landmarks = Landmarks()
+    landmarks.take((1, 1, "p1", "", made))
+    landmarks.take((2, 2, "p1", "", PollOpened(poll=1, round=1, until_us=0)))
+    landmarks.take((3, 3, "p1", "", LessonBegan(lesson="011-acks", steps=4, minutes=9, hints=(), handout=2)))
+    assert landmarks.found == [Landmark(3, 2, "poll", "9", {"step": "3"}), Landmark(0, 3, "lesson", "011-acks")]
+    (chapter,) = proposed(landmarks.found, [])
+    assert chapter.is_sane
+    lesson = course().lesson("011-acks")
+    assert _title(chapter, Long(), "en") == f"Lesson {lesson.number} {lesson.exercise.title.en}"
+
+
 def test_proposed_chapters_are_90_s_apart_and_prefer_important_events() -> None:
     minute = 60_000_000
     found = proposed(
         [
-            Landmark(3, 0, "step", "1"),
-            Landmark(0, 1 * minute, "lead", "p1"),
-            Landmark(2, 1 * minute + APART_US, "poll", "4"),
-            Landmark(4, 9 * minute, "BrokerStopped", "", {"broker": "b1"}),
-            Landmark(4, 10 * minute, "BrokerStopped", "", {"broker": "b2"}),
+            Landmark(4, 0, "step", "1"),
+            Landmark(1, 1 * minute, "lead", "p1"),
+            Landmark(3, 1 * minute + APART_US, "poll", "4"),
+            Landmark(5, 9 * minute, "BrokerStopped", "", {"broker": "b1"}),
+            Landmark(5, 10 * minute, "BrokerStopped", "", {"broker": "b2"}),
         ],
         [StoredChapter(3, 11 * minute, text=1)],
     )

@@ -233,7 +233,7 @@ def test_lab_of_the_recording_is_compared_with_the_learners_run(classroom: Class
     bob, address = classroom.visitors["p3"], f"class/{classroom.slug}/0"
     assert get(classroom, "p3", "manifest.json")["own_runs"] == []
     taken = take_over(classroom, "p3", lab=0, seq=1)
-    assert get(classroom, "p3", "manifest.json")["own_runs"] == [taken]
+    assert get(classroom, "p3", "manifest.json")["own_runs"] == [{"address": taken, "lesson": ""}]
     shown = bob.get(f"/compare/?a={address}&b={taken}&t=1&of=a")
     assert shown.status == 200 and f'data-a-api="/api/classes/{classroom.slug}/recording/labs/0/"' in shown.text
     assert bob.post(f"/runs/{taken.split('/')[0]}/delete", confirm="yes").status == 200

@@ -14,6 +14,7 @@ from lab.classroom.events.lead import LabsSeen, StageShown
 from lab.classroom.events.poll import PollMade, Voted
 from lab.classroom.events.room import Joined
 from lab.classroom.events.seen import InkDrawn, Pointed, ViewChanged
+from lab.classroom.recorded.class_map import ClassMap, Row
 from lab.classroom.recorded.filtering import RecordFilter
 from lab.classroom.recorded.playback import SEGMENT_EVENTS, Playback
 from tests.support.classroom.memory_class import ADA, TEACHER, US, WATCHER, MemoryClass, NoWords
@@ -221,6 +222,14 @@ def test_segments_give_a_page_the_same_state_as_the_live_class(viewer: Viewer) -
     shown = {event[4][0] for event in first["events"] if event[4]}
     assert "Pointed" in shown and ("HandRaised" in shown) == (viewer is not ONLOOKER)
     assert playback.segment(2, viewer) is None and playback.segment(-1, viewer) is None
+
+
+@pytest.mark.parametrize(("mode", "shown_us"), [("play", 1_500_000), ("pause", 3_000_000)])
+def test_an_event_between_two_reports_of_a_lab_is_found_where_the_page_shows_it(mode: str, shown_us: int) -> None:
+    found = ClassMap()
+    found.rows = [Row(1_000_000, 0, 1, 0, mode, 1_000_000), Row(3_000_000, 0, 9, 2_000_000, mode, 1_000_000)]
+    assert found.first_shown(0, 5, 500_000) == shown_us
+    assert found.first_shown(0, 1, 0) is None and found.first_shown(0, 10, 2_100_000) is None
 
 
 def test_idle_passages_have_no_events_and_a_paused_lab() -> None:

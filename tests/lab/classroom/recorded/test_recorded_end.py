@@ -2,11 +2,9 @@
 recording.
 """
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 from django.utils import timezone
 
@@ -18,14 +16,6 @@ from lab.classroom.recorded.sealed import read_events, read_manifest
 from lab.models import Class, Participant
 from lab.runtime.host import Host
 from tests.support.classroom.class_pages import Classroom
-from tests.support.lab_server import LabServer
-
-
-@pytest.fixture
-def classroom(lab_server: LabServer) -> Iterator[Classroom]:
-    made = Classroom(lab_server)
-    yield made
-    made.close()
 
 
 def folder_of(classroom: Classroom) -> Path:

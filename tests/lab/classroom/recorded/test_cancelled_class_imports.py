@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from lab.actions.classes import transfer_class
 from lab.actions.classes.demonstration import DEMONSTRATION, open_demonstration
 from lab.actions.execution import ExecutionEnded
+from lab.archives.progress import Stage
 from lab.classroom.recorded.class_file import unpack_class
 from lab.models import Class
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
@@ -52,14 +53,10 @@ def test_a_demonstration_whose_page_was_closed_is_known_to_the_next_click(
 
 
 def test_a_cancelled_import_is_not_unpacked_to_its_end(tmp_path: Path) -> None:
-    checked = 0
-
-    def cancelled_after_two_files() -> None:
-        nonlocal checked
-        checked += 1
-        if checked == 2:
-            raise ExecutionEnded
+    def cancelled_while_unpacked(stage: Stage, done: int, of: int) -> None:
+        assert stage == "unpack" and 0 < done < of
+        raise ExecutionEnded
 
     with DEMONSTRATION.open("rb") as file, pytest.raises(ExecutionEnded):
-        unpack_class(file, tmp_path / "class", cancelled_after_two_files)
+        unpack_class(file, tmp_path / "class", cancelled_while_unpacked)
     assert not (tmp_path / "class").exists()

@@ -1,0 +1,1 @@
+"""The lessons that a class works on, one after the other."""
