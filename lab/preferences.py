@@ -1,6 +1,6 @@
-"""How a visitor wants the pages: language and theme, kept in cookies.
+"""How a visitor wants the pages: language, theme and density, kept in cookies.
 
-A link `?language=zh-CN` or `?theme=light` on any page sets one, with or without JavaScript.
+A link `?language=zh-CN`, `?theme=light` or `?density=comfortable` on any page sets one, with or without JavaScript.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,9 @@ from django.utils.http import escape_leading_slashes
 from lab.texts.i18n import LANGUAGES
 
 THEMES = ("dark", "light")
-CHOICES = {"language": LANGUAGES, "theme": THEMES}
+DENSITIES = ("compact", "comfortable")
+"""`comfortable` enlarges the lab by a quarter, for a projector."""
+CHOICES = {"language": LANGUAGES, "theme": THEMES, "density": DENSITIES}
 _YEAR_S = 365 * 24 * 3600
 
 
@@ -23,13 +25,17 @@ _YEAR_S = 365 * 24 * 3600
 class Preferences:
     language: str
     theme: str
+    density: str = "compact"
 
 
 def preferences_of(request: HttpRequest) -> Preferences:
-    """The cookies' choice; else the language that the browser prefers, and the dark theme."""
+    """The cookies' choice; else the language that the browser prefers, the dark theme, and the compact density."""
     language = chosen_language(request.COOKIES, request.headers.get("Accept-Language", ""))
     theme = request.COOKIES.get("theme", "")
-    return Preferences(language, theme if theme in THEMES else "dark")
+    density = request.COOKIES.get("density", "")
+    return Preferences(
+        language, theme if theme in THEMES else "dark", density if density in DENSITIES else DENSITIES[0]
+    )
 
 
 def chosen_language(cookies: Mapping[str, str], accepted: str = "") -> str:

@@ -113,7 +113,7 @@ class Highwater:
         return printed
 
     def view(self) -> dict[str, Any]:
-        """All that the page would show at this instant, as a tree: `view()["partitions"]["orders-0"]["isr"]`."""
+        """The state that the page shows, as a tree: `view()["partitions"]["orders-0"]["isr"]`."""
         return dict(msgspec.json.decode(self._do(lambda live: live.snapshot().state)))
 
     def close(self) -> None:

@@ -53,6 +53,9 @@ async def _observe(lab: Lab, user: User, branch: Branch, exercise: Exercise, sta
     def make(live: LiveRun | None) -> ExerciseObserver:
         paused = live is None or not live.pacer.running
         session = resumed_session(exercise, lab.recording, state, paused=paused)
+        if live is None:
+            # The server has forgotten the speed, and the lesson's texts count on it.
+            lab.pacer.set_rate(exercise.rate)
         observer = ExerciseObserver(lab, user.pk, branch, session, loop)
         if live is not None:
             observer.begin(live)

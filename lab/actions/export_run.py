@@ -1,4 +1,4 @@
-"""A run as one file, to be carried away."""
+"""Exports a run as one file."""
 
 from typing import IO
 

@@ -13,13 +13,12 @@ from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.models import MAX_NAME_LENGTH, Branch, Participant, Run
 from lab.recordings.folder import remove_run_folder
 from lab.rights import require
+from lab.run_limits import MAX_BROKERS, MAX_SEED
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
-MAX_BROKERS = 7
-MAX_SEED = 2**32 - 1
 MAX_RUNS = 200
 """Of one user: the data folder is not endless."""
 MAX_GUEST_RUNS = 20
@@ -86,16 +85,18 @@ def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branc
         return Branch.objects.create(run=run, name=MAIN)
 
 
-def enter_class_run(participant: Participant, name: str, *, seed: int, brokers: int, era: str, origin: str) -> Branch:
-    """Creates a run of a participant in their class, which starts at the instant `origin`. Raises Refusal if there are
-    too many, and for a person without an account or a cookie.
+def enter_class_run(
+    participant: Participant, name: str, *, seed: int, brokers: int, era: str, origin: str, slug: str = ""
+) -> Branch:
+    """Creates a run of a participant in their class, which starts at the instant `origin`, with a new `slug` unless one
+    is given. Raises Refusal if there are too many, and for a person without an account or a cookie.
     """
     if participant.user_id is None:
         raise Refusal("refusal.not_allowed", 403)
-    with transaction.atomic():
-        ensure_few_runs(participant.user_id)
+    with transaction.atomic(savepoint=False):
+        ensure_few_runs(participant.user_id, is_guest=participant.is_guest)
         run = Run.objects.create(
-            slug=new_slug(),
+            slug=slug or new_slug(),
             owner_id=participant.user_id,
             name=name[:MAX_NAME_LENGTH],
             seed=seed,
@@ -108,9 +109,12 @@ def enter_class_run(participant: Participant, name: str, *, seed: int, brokers: 
         return Branch.objects.create(run=run, name=MAIN)
 
 
-def ensure_few_runs(owner_id: int) -> None:
-    """Raises Refusal if a user has too many runs. Call it in the transaction that adds one, to prevent races."""
-    is_guest = Participant.objects.filter(user_id=owner_id, is_guest=True).exists()
+def ensure_few_runs(owner_id: int, *, is_guest: bool | None = None) -> None:
+    """Raises Refusal if a user has too many runs. Call it in the transaction that adds one, to prevent races.
+    `is_guest`: None if it is not known.
+    """
+    if is_guest is None:
+        is_guest = Participant.objects.filter(user_id=owner_id, is_guest=True).exists()
     most = MAX_GUEST_RUNS if is_guest else MAX_RUNS
     if Run.objects.filter(owner_id=owner_id).count() >= most:
         raise Refusal("refusal.run_limit", 409, max=most)

@@ -32,6 +32,7 @@ class _ZeroCopyRequest(msgspec.Struct):
 @for_branch("see")
 async def tree(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The folders and files of a broker at an instant."""
+    await lab.ensure_files()
     return json_answer(await asyncio.to_thread(lambda: broker_disk.tree(_disk(request, lab.recording))))
 
 
@@ -47,6 +48,7 @@ async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
         except FileNotFoundError:
             raise _gone(path) from None
 
+    await lab.ensure_files()
     shown = await asyncio.to_thread(read)
     lab.page_facts.note("file", f"{request.GET.get('broker', '')}/{path}", lab.recording.last_seq)
     return json_answer(shown)
@@ -67,6 +69,7 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
         except (FileNotFoundError, struct.error):
             raise _gone(folder) from None
 
+    await lab.ensure_files()
     found = await asyncio.to_thread(read)
     lab.page_facts.note("lookup", f"{request.GET.get('broker', '')}/{folder}", lab.recording.last_seq)
     return json_answer(found)
@@ -77,6 +80,7 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
 async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Sends a segment as it is on disk now to a socket, both ways, and reports the cost."""
     wanted = body_of(request, _ZeroCopyRequest)
+    await lab.ensure_files()
 
     def find() -> str:
         disk = broker_disk.BrokerDisk(lab.recording, wanted.broker, lab.recording.last_seq)

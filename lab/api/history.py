@@ -255,8 +255,8 @@ def body_of(request: HttpRequest, kind: type[T]) -> T:
         raise Refusal("refusal.request_unreadable", problem=str(error)) from None
 
 
-def json_answer(content: Any) -> HttpResponse:
+def json_answer(content: Any, status: int = 200) -> HttpResponse:
     """A response that must not be cached."""
-    response = HttpResponse(msgspec.json.encode(content), content_type="application/json")
+    response = HttpResponse(msgspec.json.encode(content), content_type="application/json", status=status)
     response["Cache-Control"] = "no-store"
     return response

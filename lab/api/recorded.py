@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.actions.classes.keep_recordings import ensure_recorded
-from lab.actions.classes.live_class import lesson_of, live_classes
+from lab.actions.classes.live_class import live_classes
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded.captions import caption_counts
 from lab.actions.classes.recorded.own_runs import own_runs
@@ -37,6 +37,7 @@ from lab.api.history import body_of, json_answer, number_of
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.description import describe, runs_of, titles_of
 from lab.classroom.recorded.playback import Playback
+from lab.exercises.loader import exercises
 from lab.models import Class, Participant, Role, Run
 from lab.preferences import preferences_of
 from lab.protocol.event_schema import schema_hash
@@ -117,11 +118,10 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
     sealed = await sealed_of(classroom)
     titles = await lab_titles(classroom)
     described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles))
-    pace = await look_into(classroom, lambda playback: playback.state.pace)
+    lessons, pace = await look_into(classroom, lambda playback: (_lessons(playback), playback.state.pace))
     rights = await sync_to_async(rights_of)(asker.user, classroom)
     described["labs"] = await sync_to_async(_with_charts)(asker.user, described["labs"])
     is_live, language = classroom.state != Class.State.ENDED, preferences_of(request).language
-    found_lesson = lesson_of(classroom.chapter)
     wall_ms = sealed.wall_ms if sealed else (await live_classes().of(classroom)).room.header.wall_ms
     return json_answer(
         {
@@ -133,11 +133,10 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "you": {"p": asker.me.source, "role": asker.me.role},
             **described,
             "chapters": await shown_chapters(classroom, language),
-            "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
+            "steps": _steps(lessons[-1], pace if is_live and "staff" not in rights else 0),
             "audio": await audio_of(classroom),
             "captions": await caption_counts(classroom),
-            "own_runs": await sync_to_async(own_runs)(asker.me),
-            "lesson": found_lesson.slug if found_lesson is not None else "",
+            "own_runs": [one._asdict() for one in await sync_to_async(own_runs)(asker.me, lessons)],
             "can": {
                 "correct": "staff" in rights,
                 "recognise": "staff" in rights and not is_live and may_recognise(classroom),
@@ -327,9 +326,15 @@ def _with_charts(user: User, labs: list[dict[str, Any]]) -> list[dict[str, Any]]
     return [{**lab, "charts": may_chart(lab["address"])} for lab in labs]
 
 
-def _steps(classroom: Class, pace: int) -> list[dict[str, str]]:
+def _lessons(playback: Playback) -> list[str]:
+    """The slugs of the lessons of the class, in order; the last one may be empty."""
+    state = playback.state
+    return [*(one.chapter for one in state.lessons), state.chapter]
+
+
+def _steps(slug: str, pace: int) -> list[dict[str, str]]:
     """The steps of the lesson by language, up to the pace; 0: all."""
-    lesson = lesson_of(classroom.chapter)
+    lesson = exercises().get(slug)
     steps = lesson.steps if lesson is not None else []
     return [{"en": step.text.en, "zh-CN": step.text.zh} for step in (steps[:pace] if pace else steps)]
 

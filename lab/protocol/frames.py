@@ -93,7 +93,7 @@ ClientFrame = Hello | Ack | Do | Time | ExerciseFrame | Complete
 class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     """`core`: "recorded" while nothing but the recording is there; acting wakes the core. `bootstrap`: where clients
     join by TCP, empty while they cannot. `rights`: what the user may do with the run (lab/rights.py); sent again when
-    that changes. `owner`: whether they may act on it. `names`: of the sources of commands, as far as the user may know
+    that changes. `names`: of the sources of commands, as far as the user may know
     them; those of older recordings are names.
     """
 
@@ -106,7 +106,6 @@ class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     zookeeper: str
     bootstrap: str
     user: str
-    owner: bool
     rights: list[str]
     names: dict[str, str]
 

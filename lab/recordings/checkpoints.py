@@ -39,7 +39,7 @@ ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
 
 MAX_CHECKPOINTS = 60
-"""Of a branch: of more the one is deleted that leaves the smallest gap. Later ones are close to each other, then."""
+"""Of a branch. Beyond it the checkpoint with the closest neighbours is deleted, never the newest."""
 _writer = ThreadPoolExecutor(4, thread_name_prefix="checkpoints")
 """Waits for the copies of the process."""
 
@@ -95,11 +95,18 @@ class Checkpoints:
         self._thin_out()
 
     def save_aside(
-        self, seq: int, inputs: int, engine: Callable[[], bytes | None], zookeeper: MemoryStore, disk: RealDisk
+        self,
+        seq: int,
+        inputs: int,
+        engine: Callable[[], bytes | None],
+        zookeeper: MemoryStore,
+        disk: RealDisk,
+        *,
+        is_awaited: bool = False,
     ) -> "Future[int]":
         """The same in a forked copy of this process, which calls `engine`. The result, which `settle` returns, too, is
         `seq` if it was saved, else 0: it is not if the brokers' files changed other than by appends while they were
-        copied.
+        copied. `is_awaited`: the copy does not leave the processor to others.
         """
         self.settle()
         last_seq, rewritten = self._last_seq, disk.rewritten
@@ -119,7 +126,7 @@ class Checkpoints:
                 self._write(seq, inputs, pickled, zookeeper, image)
 
         began = disk.change_count
-        copied = ProcessCopy(copy_files, save)
+        copied = ProcessCopy(copy_files, save, is_awaited=is_awaited)
 
         def attend() -> int:
             try:

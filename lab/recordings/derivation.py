@@ -1,6 +1,6 @@
 """Updates the time line of a recording from its events, both live and when it has fallen behind."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -20,13 +20,15 @@ Made: TypeAlias = tuple[Envelope, Patch, bytes]
 class Derivation:
     """A time line and, behind it, the facts of the open segment."""
 
-    def __init__(self, logs: RecordedLogs) -> None:
-        """Derives what is missing after a crash or a change of the fold: 0.2 M events per second."""
+    def __init__(self, logs: RecordedLogs, derived: Callable[[int], None] = lambda seq: None) -> None:
+        """Derives what is missing after a crash or a change of the fold: 0.2 M events per second. `derived`: called
+        with how many events are derived, which is done in two passes.
+        """
         self._logs = logs
         self.timeline = Timeline(logs.folder.recording)
         self.timeline.keep(logs.last_seq)
         self._tally = Tally(self.timeline.last_seq + 1)
-        self._derive()
+        self._derive(derived)
 
     def take(self, made: Sequence[Made]) -> None:
         """The next events."""
@@ -40,13 +42,13 @@ class Derivation:
         """Adds the view after event `seq`, as JSON."""
         self.timeline.keyframes.append_encoded(seq, view)
 
-    def spread_keyframes(self) -> None:
+    def spread_keyframes(self, spread: Callable[[int], None]) -> None:
         """Has a keyframe before each segment, or, where views are large, before fewer of them: a seek folds nothing.
         For a recording that nothing is added to.
         """
-        self.timeline.keyframes.replace(self._spread())
+        self.timeline.keyframes.replace(self._spread(spread))
 
-    def _spread(self) -> Iterator[tuple[int, View]]:
+    def _spread(self, spread: Callable[[int], None]) -> Iterator[tuple[int, View]]:
         first_seq = self.timeline.keyframes.first_seq
         fold = Fold(self.timeline.keyframes.before(first_seq)[1])
         kept_seq, distance = first_seq, SEGMENT_EVENTS
@@ -57,6 +59,7 @@ class Derivation:
                 distance = distance_of(len(msgspec.json.encode(fold.view)), SEGMENT_EVENTS)
             for envelopes, _ in self._read(first, min(first + SEGMENT_EVENTS - 1, self._logs.last_seq)):
                 fold.fold_all(envelopes)
+                spread(envelopes[-1][0])
 
     def segments(self) -> list[SegmentFacts]:
         """All segments; the open one, if it holds anything, comes last."""
@@ -64,10 +67,11 @@ class Derivation:
         full = self.timeline.segments
         return [*full, open_segment] if open_segment.last_seq >= open_segment.first_seq else list(full)
 
-    def _derive(self) -> None:
+    def _derive(self, derived: Callable[[int], None]) -> None:
         last_seq = self._logs.last_seq
         for envelopes, records in self._read(self._tally.first_seq, last_seq):
             self._count(envelopes, records)
+            derived(envelopes[-1][0] // 2)
         keyframes = self.timeline.keyframes
         if keyframes.is_due(last_seq):
             start, view = keyframes.before(last_seq)
@@ -76,6 +80,7 @@ class Derivation:
                 fold.fold_all(envelopes)
                 if keyframes.is_due(envelopes[-1][0]):
                     keyframes.append(envelopes[-1][0], fold.view)
+                derived((last_seq + envelopes[-1][0]) // 2)
 
     def _read(self, first_seq: int, last_seq: int) -> Iterator[tuple[list[Envelope], list[bytes]]]:
         """The written events from `first_seq` to `last_seq`, about 1,000 at a time."""

@@ -1,4 +1,4 @@
-"""Where the files of a run lie.
+"""The paths of a run's files.
 
 DATA/runs/<run>/archive/                 bytes that were removed from files, by digest; shared by the run's branches
 DATA/runs/<run>/<branch>/cluster/        the brokers' disks

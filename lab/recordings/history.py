@@ -37,7 +37,9 @@ def segments_of(segments: list[SegmentFacts]) -> list[dict[str, int]]:
 
 
 def density(segments: list[SegmentFacts]) -> dict[str, Any]:
-    """Events a bucket from the start of the run on. Buckets are a quarter of a second, doubled until 4,000 suffice."""
+    """The number of events per bucket, from the start of the run. A bucket is a quarter of a second, doubled until
+    there are at most 4,000.
+    """
     last_at_us = segments[-1].last_at_us if segments else 0
     factor = 1
     while last_at_us // (BUCKET_US * factor) >= MAX_BUCKETS:

@@ -28,15 +28,16 @@ _NICENESS = 10
 class ProcessCopy:
     """One copy. Between the two steps it asks whether to continue; `attend` answers and must be called."""
 
-    def __init__(self, first: Callable[[], T | None], second: Callable[[T], None]) -> None:
+    def __init__(self, first: Callable[[], T | None], second: Callable[[T], None], *, is_awaited: bool = False) -> None:
         """Makes it. In the copy `first` runs, then, if the answer is yes, `second` with what `first` returned. If that
-        is None, the copy ends.
+        is None, the copy ends. `is_awaited`: a user waits for the second step, which otherwise runs with low
+        priority.
         """
         self._question, ask = os.pipe()
         answer, self._answer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _work(ask, answer, first, second)
+            _work(ask, answer, first, second, 0 if is_awaited else _NICENESS)
         os.close(ask)
         os.close(answer)
 
@@ -69,7 +70,7 @@ class ProcessCopy:
         return bool(poll.poll(LONGEST_S * 1_000))
 
 
-def _work(ask: int, answer: int, first: Callable[[], T | None], second: Callable[[T], None]) -> NoReturn:
+def _work(ask: int, answer: int, first: Callable[[], T | None], second: Callable[[T], None], niceness: int) -> NoReturn:
     code = FAILED
     try:
         gc.disable()
@@ -77,7 +78,7 @@ def _work(ask: int, answer: int, first: Callable[[], T | None], second: Callable
         _close_all_but(sys.stderr.fileno() if sys.stderr is not None else 2, ask, answer)
         result = first()
         if result is not None and _may_continue(ask, answer):
-            os.nice(_NICENESS)
+            os.nice(niceness)
             second(result)
             code = SAVED
         else:

@@ -44,9 +44,17 @@ class Recording:
     reproduced up to here: what was acknowledged to clients must not be undone.
     """
 
-    def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
-        """Opens a recording; with a `header`, begins one. `is_bounded`: `forget` will be called. Raises Refusal for one
-        that cannot be read.
+    def __init__(
+        self,
+        folder: BranchFolder,
+        header: Header | None = None,
+        *,
+        is_bounded: bool = False,
+        derived: Callable[[int], None] = lambda seq: None,
+    ) -> None:
+        """Opens a recording; with a `header`, begins one. `is_bounded`: `forget` will be called. `derived`: called with
+        how many events have been read of those from which something must be derived; it may raise. Raises Refusal for a
+        recording that cannot be read.
         """
         self.folder = folder
         #: of the events and what is derived from them; taken before the others
@@ -54,14 +62,18 @@ class Recording:
         self._inputs_lock = threading.RLock()
         self._pending_lock = threading.Lock()
         self._is_bounded = is_bounded
-        self._open(header)
+        self._open(header, derived)
         if header is not None:
             begin_identity(folder)
         note_vocabulary(folder.recording, self.last_seq + 1)
 
-    def _open(self, header: Header | None) -> None:
+    def _open(self, header: Header | None, derived: Callable[[int], None] = lambda seq: None) -> None:
         self.logs = RecordedLogs(self.folder, header, is_bounded=self._is_bounded)
-        self._derivation = Derivation(self.logs)
+        try:
+            self._derivation = Derivation(self.logs, derived)
+        except BaseException:
+            self.logs.abandon()
+            raise
         self._pending: list[Made] = []
         self._pending_bytes = 0
         self._pending_keyframes: list[tuple[int, bytes]] = []
@@ -148,13 +160,13 @@ class Recording:
         return self._derivation.is_keyframe_due(self.last_seq, waiting)
 
     def flush_aside(self) -> None:
-        """Has the events that wait written in the background."""
+        """Schedules `flush` in the background."""
         if not self._is_flush_asked:
             self._is_flush_asked = True
             _writer.submit(self._flush_aside)
 
     def flush(self) -> None:
-        """Writes the events that wait. They survive the death of the process then."""
+        """Writes the waiting events: from here on they survive a crash of the process."""
         with self._lock:
             self._failure = None
             self._flush()
@@ -254,11 +266,13 @@ class Recording:
             fold.fold_all(self.events(first, min(seq, first + SEGMENT_EVENTS - 1)))
         return fold.view
 
-    def spread_keyframes(self) -> None:
-        """Makes any view of a recording that nothing is added to as quick to get as another; takes seconds."""
+    def spread_keyframes(self, spread: Callable[[int], None] = lambda seq: None) -> None:
+        """Makes any view of a recording that nothing is added to as quick to get as another; takes seconds. `spread`:
+        called with the last event of each segment; it may raise.
+        """
         with self._lock:
             self.flush()
-            self._derivation.spread_keyframes()
+            self._derivation.spread_keyframes(spread)
 
     def roll(self) -> int:
         """Makes the files of all events until now final, so that a copy up to here is made of links; returns the last

@@ -116,7 +116,8 @@ class Timeline:
     def __init__(self, folder: Path) -> None:
         self._lines = folder / TIMELINE
         self.base = read_base(folder)
-        self.segments: list[SegmentFacts] = []
+        self.last_seq = self.begins_after
+        """The last event that is covered."""
         self._load()
         self.keyframes = Keyframes(folder / KEYFRAMES, self.base)
 
@@ -126,21 +127,22 @@ class Timeline:
         return self.base.seq if self.base else 0
 
     @property
-    def last_seq(self) -> int:
-        """The last event that is covered."""
-        return self.segments[-1].last_seq if self.segments else self.begins_after
+    def segments(self) -> list[SegmentFacts]:
+        """All full segments, read from the file at each call: a cluster that runs for days has hundreds of thousands of
+        them and needs none.
+        """
+        return list(_whole_lines(self._lines.read_bytes().split(b"\n")[1:-1]))
 
     def append(self, facts: SegmentFacts) -> None:
         """Adds a full segment."""
         with self._lines.open("ab") as stream:
             stream.write(msgspec.json.encode(facts) + b"\n")
-        self.segments.append(facts)
+        self.last_seq = facts.last_seq
 
     def keep(self, last_seq: int) -> None:
         """Forgets what reaches beyond `last_seq`: a crash took events, or a fork leaves them behind."""
-        kept = [facts for facts in self.segments if facts.last_seq <= last_seq]
-        if len(kept) < len(self.segments):
-            self._rewrite(kept)
+        if last_seq < self.last_seq:
+            self._rewrite([facts for facts in self.segments if facts.last_seq <= last_seq])
         self.keyframes.keep(last_seq)
 
     def begin_at(self, base: Base) -> None:
@@ -156,21 +158,23 @@ class Timeline:
             (self._lines.parent / KEYFRAMES).unlink(missing_ok=True)
             self._rewrite([])
             return
+        kept: list[SegmentFacts] = []
         for facts in _whole_lines(lines[1:]):
             if facts.last_seq <= self.begins_after:
                 continue
             if facts.first_seq != self.last_seq + 1:
                 break
-            self.segments.append(facts)
-        if len(self.segments) != len(lines) - 2:
-            self._rewrite(self.segments)
+            kept.append(facts)
+            self.last_seq = facts.last_seq
+        if len(kept) != len(lines) - 2:
+            self._rewrite(kept)
 
     def _rewrite(self, kept: list[SegmentFacts]) -> None:
         self._lines.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._lines.with_suffix(".tmp")
         temporary.write_bytes(_first_line() + b"\n" + b"".join(msgspec.json.encode(facts) + b"\n" for facts in kept))
         temporary.replace(self._lines)
-        self.segments = kept
+        self.last_seq = kept[-1].last_seq if kept else self.begins_after
 
 
 def _whole_lines(lines: list[bytes]) -> Iterator[SegmentFacts]:

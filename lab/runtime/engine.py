@@ -119,6 +119,7 @@ def _execute_again(
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
     end = max([recording.last_seq, recording.made_to, *(given.seq + 1 for given in inputs if given.kind != MET)])
     beyond: list[Made] = []
+    first: int | None = None
     try:
         while True:
             made = run.take()
@@ -126,8 +127,7 @@ def _execute_again(
             beyond += [event for event in made if event[0][0] > recording.last_seq]
             if run.seq >= end:
                 break
-            run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end), check=check)
-            inputs = [given for given in inputs if given.seq >= run.seq and given.kind != MET]
+            first = run.replay(inputs, min(run.seq + AT_ONCE_EVENTS, end), first=first, check=check)
         comparison.finish()
     except (Diverged, OtherEvents) as error:
         raise Refusal("refusal.recording_diverges", 409, problem=error.message) from error

@@ -18,7 +18,6 @@ from broker_core.wire.framing import encode_frame
 from broker_core.wire.schemas import BY_NAME, SCHEMAS
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
-from lab.recordings.fork import MET
 from lab.recordings.history import history_not_kept
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
@@ -145,12 +144,12 @@ def _looked_at(
 ) -> WireBytes | None:
     run.advertise(endpoints)
     question: Any = None
+    first: int | None = None
     if wanted.question_seq:
-        run.replay(inputs, wanted.question_seq)
+        first = run.replay(inputs, wanted.question_seq)
         question = run.body_of(wanted.question)
-        inputs = [given for given in inputs if given.seq >= run.seq and given.kind != MET]
     if run.seq < wanted.seq:
-        run.replay(inputs, wanted.seq)
+        run.replay(inputs, wanted.seq, first=first)
     return run.wire_bytes(wanted.rpc, question)
 
 

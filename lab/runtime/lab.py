@@ -211,6 +211,16 @@ class Lab:
                 self._notify_core_changed()
             return self._live
 
+    async def ensure_files(self) -> None:
+        """Returns when the files of the brokers are there. A lab that was copied, as those of a class are, has none
+        before its engine is first built. Raises Refusal if it cannot be.
+        """
+        # An engine that is being built is still writing them.
+        async with self._waking:
+            are_there = self.recording.folder.cluster.exists()
+        if not are_there:
+            await self.wake()
+
     def _listen(self, live: LiveRun) -> None:
         if self._gateway is None and self._wants_ports:
             self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)

@@ -216,16 +216,18 @@ class LiveRun:
         seq = self.run.seq
         return seq - self._checkpointed_seq >= events_between(seq) and now_s >= self._may_checkpoint_s
 
-    def checkpoint_aside(self) -> "Future[int] | None":
+    def checkpoint_aside(self, *, is_awaited: bool = False) -> "Future[int] | None":
         """Lets a copy of the process save the engine; its result is 0 if it was not saved. None if the engine cannot be
-        saved now.
+        saved now. `is_awaited`: the copy does not leave the processor to others.
         """
         if not self.run.can_be_saved:
             return None
         self._recording.flush_aside()
         self._checkpoint_began_s = self.pacer.now_s()
         run = self.run
-        return self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
+        return self._checkpoints.save_aside(
+            run.seq, self._inputs, run.checkpoint, self._model, self._disk, is_awaited=is_awaited
+        )
 
     def save_for_handout(self) -> "Future[int] | None":
         """The same for an instant that is set aside: None, too, if it is saved already. If an earlier instant is being
@@ -234,7 +236,7 @@ class LiveRun:
         is_whole = self.failure is None and self.run.seq == self._recording.last_seq
         if not is_whole or not self._recording.is_kept or self.run.seq <= self._checkpointed_seq:
             return None
-        return self._checkpoints.saving or self.checkpoint_aside()
+        return self._checkpoints.saving or self.checkpoint_aside(is_awaited=True)
 
     def forget_when_due(self) -> None:
         """Deletes expired history in the background, a tenth of the kept span at a time."""

@@ -31,9 +31,11 @@ MAX_GAP_S = 0.25
 """Wall time beyond this between two slices (a suspended laptop) is dropped, unless the run follows the wall."""
 CATCH_UP_S = 0.1
 """The most that one slice plays of a run with a page; later slices play the rest, so that a page gets it in steps."""
+MAX_LATE_S = 2.0
+"""The most by which a run that follows the wall runs something late. The shortest timeouts of sessions are longer."""
 REACHED_OVER_S = 2.0
 """The reached rate is an average over at least this much wall time."""
-CHUNK_EVENTS = 64
+CHUNK_EVENTS = 32
 CHUNK_US = 10_000
 """Between two looks at the clock within a slice, however few events there are: work that a broker does in slices of its
 own, such as the recovery of a log, has pauses of as long.
@@ -85,7 +87,7 @@ class Pacer:
         self.max_rate = float("inf")
         #: simulated seconds per second while playing, measured; None until it is known
         self.reached_rate: float | None = None
-        #: wall seconds by which simulated time is behind, for a run that follows the wall
+        #: wall seconds by which a run that follows the wall is behind: its time, or what of it is late
         self.behind_s = 0.0
         self.tick_s = TICK_S
         #: why time is stopped from outside of the run, such as for a class; None while it is not
@@ -187,6 +189,19 @@ class Pacer:
         if self.mode == "play":
             self._measure(core, now_s)
 
+    def arrival_us(self, core: Core) -> int:
+        """The simulated time of what arrives now from outside. While the wall is followed that is the time of the wall,
+        even if a slice had no time for all that is due before: a request is stamped when it arrives, and the work that
+        delays it is late, as in a process that shares a machine. But nothing becomes later than `MAX_LATE_S`: after a
+        suspension, sessions and timeouts would all expire at once.
+        """
+        if self.mode != "play" or self._anchor is None:
+            return core.now_us
+        arrival_us, due_us = self._target_us(self._clock()), core.next_due_us
+        if due_us is not None:
+            arrival_us = min(arrival_us, due_us + int(MAX_LATE_S * self.rate * 1e6))
+        return max(arrival_us, core.now_us)
+
     def finish_instant(self, core: Core) -> None:
         """Runs what is due at the engine's current instant, within the budget of a slice. One request may set off
         thousands of events at one instant, such as the creation of many topics where messages take no time: others'
@@ -225,10 +240,18 @@ class Pacer:
         """Plays up to the instant that belongs to `now_s`, or as far as the budget allows."""
         if self._anchor is None:
             self._anchor = now_s, core.now_us
-        from_s, from_us = self._anchor
-        target_us = from_us + int((now_s - from_s) * self.rate * 1e6)
+        target_us = self._target_us(now_s)
         self._play(core, target_us)
-        self.behind_s = max(0, target_us - core.now_us) / 1e6 / self.rate
+        due_us = core.next_due_us
+        # What arrives moves the clock past what is due.
+        done_us = core.now_us if due_us is None else min(core.now_us, due_us)
+        self.behind_s = max(0, target_us - done_us) / 1e6 / self.rate
+
+    def _target_us(self, now_s: float) -> int:
+        """The instant that belongs to `now_s`, while the wall is followed."""
+        assert self._anchor is not None
+        from_s, from_us = self._anchor
+        return from_us + int((now_s - from_s) * self.rate * 1e6)
 
     def _measure(self, core: Core, now_s: float) -> None:
         if self._measured_from is None:

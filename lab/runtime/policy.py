@@ -20,5 +20,7 @@ class LabPolicy:
 ALONE = LabPolicy(pause_s=60.0, sleep_s=600.0, has_ports=True)
 IN_CLASS = LabPolicy(pause_s=60.0, sleep_s=120.0, has_ports=False, is_shared=True)
 """Forty labs of a class share one machine."""
+AFTER_CLASS = LabPolicy(pause_s=5.0, sleep_s=30.0, has_ports=False, is_shared=True)
+"""When a class has ended all leave: dozens of labs without a page would play on beside the next class."""
 AT_ONCE_S = 1.0
 """In place of both times while the server is behind."""

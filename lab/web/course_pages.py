@@ -88,7 +88,7 @@ async def lesson(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 async def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Starts the lesson in a run of its own; from a learner's lab in a class of this lesson, which the form names, in a
+    """Starts the lesson in a run of its own; from the user's lab in a class of this lesson, which the form names, in a
     new lab of that class.
     """
     found, user = course().lesson(slug), await user_of(request)

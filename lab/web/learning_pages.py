@@ -15,6 +15,7 @@ from broker_core.texts import render
 from lab import selectors
 from lab.actions.answer_review import AskedReview, Verdict, answer_review, ask_review, last_verdict
 from lab.actions.delete_learning import delete_learning
+from lab.challenges.loader import challenges
 from lab.course.calibration import curve
 from lab.course.loader import course
 from lab.learning.events import PredictionSettled
@@ -89,9 +90,13 @@ async def export_xapi(request: HttpRequest) -> HttpResponse:
     """XAPI statements as JSON lines."""
     user = await user_of(request)
     summary, history = await sync_to_async(lambda: (summary_of(user.pk), history_of(user.pk)))()
-    titles = {slug: lesson.exercise.title for slug, lesson in course().lessons.items()}
+    whole = course()
+    titles = {slug: lesson.exercise.title for slug, lesson in whole.lessons.items()}
+    titles |= {slug: challenge.title for slug, challenge in challenges().items()}
+    chapters = {slug: whole.chapters[lesson.chapter - 1].slug for slug, lesson in whole.lessons.items()}
+    chapters |= dict.fromkeys(challenges(), whole.challenge_chapter.slug)
     home = f"{request.scheme}://{request.get_host()}"
-    lines = "".join(f"{line}\n" for line in as_xapi(home, summary, history, titles))
+    lines = "".join(f"{line}\n" for line in as_xapi(home, summary, history, titles, chapters))
     return _file(lines, "application/x-ndjson; charset=utf-8", "highwater-learning.jsonl")
 
 
@@ -183,7 +188,14 @@ async def _learning_page(request: HttpRequest, refusal: Refusal | None = None) -
         "gap_lesson": lessons.get(summary.gap.lesson) if summary.gap else None,
         "points": [point for point in summary.calibration if point.count],
         "concepts": [
-            {"lesson": lessons[slug], "state": state} for slug, state in summary.lessons.items() if slug in lessons
+            {
+                "lesson": lesson,
+                "state": state,
+                # Whatever is stored of a lesson, it was started.
+                "look": "started" if state.mastery == "unseen" else state.mastery,
+            }
+            for lesson in lessons.values()
+            if (state := summary.lessons.get(lesson.slug)) is not None
         ],
         "beliefs": [{"said": says(one.tag, language), "state": one} for one in summary.misconceptions],
         "is_deleted": request.GET.get("deleted") == "1",

@@ -1,6 +1,7 @@
 """The pages, as thin views: selectors read, actions write."""
 
 import asyncio
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from lab.actions.adopt_clusters import adopt_clusters
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
 from lab.actions.execution import MAX_EXECUTION_S
+from lab.actions.imports import refusal_to_show, running_import
 from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
@@ -37,6 +39,9 @@ from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
 from lab.web.recorded.compared_side import recorded_side
 
+PAIRS_SHOWN = 5
+"""Of the newest runs with a fork, where nothing is chosen to compare."""
+
 
 @login_required
 @require_GET
@@ -44,7 +49,7 @@ async def runs(request: HttpRequest) -> HttpResponse:
     user = await user_of(request)
     if user.get_username() == LOCAL_USER:
         await sync_to_async(adopt_clusters)(user)
-    return await runs_page(request)
+    return await runs_page(request, refusal_to_show(user, "run"))
 
 
 @login_required
@@ -145,7 +150,10 @@ async def compare(request: HttpRequest) -> HttpResponse:
     if a and b and a["run"] and a["run"] == b["run"]:
         forked_us = await sync_to_async(selectors.forked_at_us)(user, a["run"], a["branch"], b["branch"])
     sides = [(name, side, _offered(choices, side)) for name, side in (("a", a), ("b", b))]
-    context = {"choices": choices, "a": a, "b": b, "sides": sides, "eras": eras, "forked_us": forked_us}
+    pairs = selectors.branch_pairs(choices)[:PAIRS_SHOWN]
+    context = {
+        "choices": choices, "a": a, "b": b, "sides": sides, "eras": eras, "forked_us": forked_us, "pairs": pairs,
+    }  # fmt: skip
     return await page(request, "compare/compare.html", context)
 
 
@@ -218,8 +226,14 @@ async def runs_page(
         "form": form or {},
         "renamed": renamed or {},
         "import_max_s": round(MAX_EXECUTION_S),
+        "importing": running_import(user, "run"),
     }
-    return await page(request, "runs/list.html", context, status=refusal.status if refusal else 200)
+    return await page(request, "runs/list.html", context, status=status_of(request, refusal))
+
+
+def status_of(request: HttpRequest, refusal: Refusal | None) -> int:
+    """Of a page that shows why a form, or an import that no page followed to its end, was refused."""
+    return refusal.status if refusal and request.method == "POST" else 200
 
 
 def live_branches() -> set[tuple[str, str]]:
@@ -237,7 +251,8 @@ def render_page(
     request: HttpRequest, template: str, context: dict[str, Any], user: User, status: int = 200
 ) -> HttpResponse:
     """The same, rendered in the calling thread, which may access the database."""
-    return render(request, template, {**context, "user_name": selectors.shown_name(user)}, status=status)
+    # Read only for a template that shows it.
+    return render(request, template, {**context, "user_name": partial(selectors.shown_name, user)}, status=status)
 
 
 async def user_of(request: HttpRequest) -> User:

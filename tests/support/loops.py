@@ -61,6 +61,7 @@ SPARK = (
     "tests/lab/analytics/test_learning_by_plain_reader.py",
     "tests/lab/analytics/test_table_places.py",
     "tests/lab/analytics/test_tables.py",
+    "tests/lab/analytics/test_tables_of_forks.py",
     "tests/lab/analytics/test_tables_of_learning.py",
     "tests/lab/analytics/test_tables_of_runs.py",
     "tests/lab/studies/test_studies.py",

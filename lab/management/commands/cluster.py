@@ -17,18 +17,18 @@ from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.refusals import ClusterError, ConfigException
 from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder, remove_run_folder
+from lab.run_limits import MAX_BROKERS
 from lab.runtime import engine
 from lab.runtime.headless.standalone import standalone
 from lab.runtime.lab import Lab
 from lab.runtime.lab_thread import wait_for
 from lab.runtime.machine.descriptors import use_all_descriptors
-from lab.runtime.machine.memory import tune_process_memory
+from lab.runtime.machine.memory import freeze_survivors, tune_process_memory
 from lab.runtime.pacer import wall_ms
 from lab.runtime.tcp.bound_ports import HOST
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
-MAX_BROKERS = 7
 LOOK_S = 0.5
 """Between two looks at whether the engine of a cluster that is not recorded still runs."""
 
@@ -97,6 +97,7 @@ class Command(BaseCommand):
         )
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
         tune_process_memory()
+        freeze_survivors()
         use_all_descriptors()
         try:
             asyncio.run(self._run(config, options["port"], advertised, keep_s))

@@ -27,6 +27,7 @@ from django.utils import timezone
 from lab.actions.classes.keep_recordings import keep_time_limits
 from lab.actions.classes.live_class import close_classes
 from lab.actions.classes.people import erase_expired_guests
+from lab.actions.execution import finish_imports
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
 from lab.learning.log import close_all
@@ -83,6 +84,7 @@ class Command(BaseCommand):
                 with starting_zookeeper(settings.DATA / "zookeeper") as starting:
                     prepare_database()
                     finish_removals()
+                    finish_imports()
                     erase_expired_guests(timezone.now())
                     import_module("lab.asgi")
                     self._serve(listener, starting.result(), room)

@@ -14,7 +14,7 @@ from lab.recordings.recording import Recording
 
 
 class PastFiles:
-    """The files after event `seq`, by their paths then."""
+    """The files as they were after event `seq`, by their paths at that event."""
 
     def __init__(self, recording: Recording, seq: int) -> None:
         self._recording = recording

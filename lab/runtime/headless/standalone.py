@@ -10,6 +10,7 @@ from lab.runtime import engine
 from lab.runtime.headless.alarm_report import AlarmReport
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.runtime.machine.memory import collect_survivors
 from lab.runtime.machine.space import ensure_space
 from lab.runtime.pacer import wall_ms
 from lab.runtime.tcp.gateway import Gateway
@@ -21,6 +22,8 @@ ALARM_OBSERVER = -1
 """In place of the id of a user."""
 LOOK_S = 1.0
 """Between two looks at whether the engine runs."""
+CLOSED_CONNECTIONS = 10_000
+"""Closed ones that may be kept: asyncio's transports are cycles, of about 1 KB each."""
 
 
 @contextlib.asynccontextmanager
@@ -52,7 +55,7 @@ async def standalone(
         await lab.observe(ALARM_OBSERVER, lambda live: AlarmReport(lab.pacer.now_s))
         gateway = await lab.open_ports(ports, advertised)
         await gateway.ready()
-        keeper = asyncio.create_task(_keep_running(lab, clock))
+        keeper = asyncio.create_task(_keep_running(lab, gateway, clock))
         try:
             yield lab, gateway
         finally:
@@ -77,15 +80,21 @@ class _Clock:
         live.pacer.follow_from(self._at_us + int((self._lab.pacer.now_s() - self._began_s) * 1e6))
 
 
-async def _keep_running(lab: Lab, clock: _Clock) -> None:
-    """Builds the engine again after it has failed, as with a full disk, once that is possible."""
-    reported = ""
+async def _keep_running(lab: Lab, gateway: Gateway, clock: _Clock) -> None:
+    """Builds the engine again after it has failed, as with a full disk, once that is possible. Frees the memory of
+    closed connections.
+    """
+    reported, collected = "", 0
     while True:
         await asyncio.sleep(LOOK_S)
+        if gateway.closed_count - collected >= CLOSED_CONNECTIONS:
+            collected = gateway.closed_count
+            collect_survivors()
         if lab.core == "live" or not lab.recording.is_kept:
             continue
         try:
             ensure_space(lab.recording.folder.path)
+            collect_survivors()
             await lab.act(clock.follow)
         except Refusal as refusal:
             if str(refusal) != reported:

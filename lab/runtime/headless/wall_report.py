@@ -11,6 +11,7 @@ BEHIND_S = 1.0
 """The cluster is reported as behind from this on, and until it has caught up to `CAUGHT_UP_S`."""
 CAUGHT_UP_S = 0.05
 REPEAT_S = 30.0
+"""Between two reports of the same kind: while a busy machine pauses the process again and again, one is enough."""
 CLOCK_SET_MS = 1_000
 """A change of the host's clock by less is left to the daemon that keeps it."""
 
@@ -22,6 +23,7 @@ class WallReport:
         self._calendar_ms = calendar_ms
         self._offset_ms: int | None = None
         self._last_s: float | None = None
+        self._gap_reported_s = -REPEAT_S
         self._behind_since_s: float | None = None
         self._reported_s = 0.0
         self._worst_s = 0.0
@@ -30,7 +32,8 @@ class WallReport:
         """A slice has ended at `now_s` of the monotonic clock with the cluster `behind_s` behind the wall."""
         self._compare_calendar(now_s)
         gap_s, self._last_s = now_s - (self._last_s or now_s), now_s
-        if gap_s >= BEHIND_S:
+        if gap_s >= BEHIND_S and now_s - self._gap_reported_s >= REPEAT_S:
+            self._gap_reported_s = now_s
             logger.warning(
                 "The cluster did not run for %.1f s: the process was suspended, or the machine was busy."
                 " It catches up with the wall clock.",

@@ -10,7 +10,7 @@ then each of them costs a page fault every 4 KiB: a copy takes three times as lo
 import ctypes
 import gc
 
-YOUNG_OBJECTS = 50_000
+YOUNG_OBJECTS = 20_000
 KEPT_BYTES = 32 * 1024 * 1024
 MAX_KEPT_BYTES = 16 * 1024 * 1024
 # of malloc.h
@@ -24,10 +24,33 @@ def tune_process_memory() -> None:
 
 
 def reduce_gc_frequency() -> None:
-    """Lets the collector run after 50,000 new objects, and never over what exists now: modules, classes, settings."""
+    """Lets the collector run after 20,000 new objects, which takes some milliseconds, seldom over the older ones, which
+    takes as long as there are many, and never over what exists now: modules, classes, settings.
+    """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    gc.set_threshold(YOUNG_OBJECTS, 100, 50)
+
+
+def freeze_survivors() -> None:
+    """Has the collector look at new objects only, once: for a process with a single engine, which lives as long as it.
+    A pass over all objects of a large cluster takes half a second. `collect_survivors` is for what it misses.
+    """
+    gc.callbacks.append(_freeze)
+
+
+def _freeze(phase: str, info: dict[str, int]) -> None:
+    if phase == "stop":
+        gc.freeze()
+
+
+def collect_survivors() -> None:
+    """Frees the cycles among the objects that have been frozen, such as those of an engine that has failed. Without
+    `freeze_survivors` the collector finds them itself.
+    """
+    if _freeze in gc.callbacks:
+        gc.unfreeze()
+        gc.collect()
 
 
 def keep_free_memory() -> None:

@@ -158,6 +158,8 @@ class Gateway:
         self._advertised = dict(advertised or {})
         self._bound = hold(ports)
         self.ports = {broker_id: port_of(bound) for broker_id, bound in self._bound.items()}
+        self.closed_count = 0
+        """The connections that were closed so far."""
         self._listening: dict[int, tuple[Listener, asyncio.Server]] = {}
         self._listeners: Mapping[int, Listener] = {}
         self._held_bytes = 0
@@ -238,6 +240,7 @@ class Gateway:
     def lost(self, client: Client) -> None:
         """A connection is closed. An engine that never got a frame of it, or has stopped, is not notified."""
         self._open.discard(client)
+        self.closed_count += 1
         self._waiting -= client.in_flight
         client.in_flight = 0
         if client.is_reported:

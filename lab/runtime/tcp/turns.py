@@ -30,6 +30,7 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
     if not arrived:
         return
     live.play_due()
+    at_us = live.pacer.arrival_us(run)
     listeners = run.listeners
     for _ in range(len(arrived)):
         try:
@@ -42,10 +43,10 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
                 clients.pop(client.number, None)
                 run.disconnect(client.number)
         elif client.number is not None:
-            run.frame(client.number, frame)
+            run.frame(client.number, frame, at_us)
         elif client.broker_id in listeners:
             client.number = run.connect(client.broker_id, client.peer)
             clients[client.number] = client
-            run.frame(client.number, frame)
+            run.frame(client.number, frame, at_us)
     if live.pacer.running:
         live.pacer.finish_instant(run)

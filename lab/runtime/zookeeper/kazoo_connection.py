@@ -49,7 +49,7 @@ class ZookeeperUnavailable(ZookeeperError):
 
 
 class KazooConnection:
-    """A session whose paths are below `chroot`. kazoo's threads only note which watches have come.
+    """A session whose paths are below `chroot`. kazoo's threads only note which watches have fired.
 
     Every method raises `ZookeeperUnavailable` when the server does not answer in time.
 
@@ -100,7 +100,9 @@ class KazooConnection:
             self._client.delete("/", recursive=True)
 
     def close(self, within_s: float = CLOSE_TIMEOUT_S) -> bool:
-        """Ends the session. Beside us, since kazoo waits as long as the session may last; whether it came back."""
+        """Ends the session, in a thread, since kazoo may wait as long as a session lasts. Returns whether it has
+        ended in time.
+        """
         closing = threading.Thread(target=self._close, daemon=True)
         closing.start()
         closing.join(within_s)
@@ -183,7 +185,7 @@ class KazooConnection:
             return None
 
     def wait_for(self, kind: WatchKind, path: str) -> None:
-        """Waits until a watch of `read` has come. Returns at once if the server holds none: it has come before."""
+        """Waits until a watch set by `read` has fired. Returns at once if none is set: it has fired already."""
         waited_for = {(path, kind == "children")} if kind != "deleted" else {(path, False), (path, True)}
         with self._arrived:
             if not self._arrived.wait_for(lambda: not waited_for & self._armed, OPERATION_TIMEOUT_S):

@@ -34,7 +34,7 @@ class VendorLock:
 
 
 def folder() -> Path:
-    """Where the vendored files lie."""
+    """The folder of the vendored files."""
     return Path(settings.BASE_DIR) / "static" / "vendor"
 
 

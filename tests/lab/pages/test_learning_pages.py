@@ -9,9 +9,9 @@ import pytest
 
 from lab.learning import append, history_of, summary_of
 from lab.learning.cards import question_seed
-from lab.learning.events import LessonFinished, PredictionSettled, ReviewAnswered, ReviewAsked
+from lab.learning.events import LessonFinished, LessonStarted, PredictionSettled, ReviewAnswered, ReviewAsked
 from lab.learning.log import delete_history, learner_id, wall_ms
-from lab.models import Branch, ExerciseProgress
+from lab.models import Branch, ChallengeEntry, ExerciseProgress
 from lab.reviews.registry import question_of
 from lab.web.sign_in import local_user
 from tests.support.lab_server import Visitor
@@ -155,11 +155,21 @@ def test_deletion_removes_progress_and_leaves_runs(visitor: Visitor, learner: in
     address = visitor.new_run()
     branch = Branch.objects.get(run__slug=address.split("/")[0], name="main")
     ExerciseProgress.objects.create(user_id=learner, branch=branch, exercise=OTHER)
+    ChallengeEntry.objects.create(user_id=learner, challenge="c1-lose-one-acknowledged-record")
     visitor.post("/learning/delete", confirm="yes")
     assert not ExerciseProgress.objects.filter(user_id=learner).exists()
+    assert not ChallengeEntry.objects.filter(user_id=learner).exists()
     assert Branch.objects.filter(pk=branch.pk).exists()
 
 
 def test_data_of_other_users_is_not_visible(other_visitor: Visitor, visitor: Visitor, learner: int) -> None:
     assert "two fetches" not in other_visitor.get("/learning/?language=en").text
     assert len(other_visitor.get("/learning/export.csv").text.splitlines()) == 1
+
+
+def test_lesson_that_was_begun_is_shown_as_started_in_the_order_of_the_course(visitor: Visitor, learner: int) -> None:
+    append(learner, LessonStarted(lesson="008-a-records-way"), wall_ms())
+    page = visitor.get("/learning/?language=en").text
+    rows = re.findall(r'href="/course/([\w-]+)/">.*?class="mastery (\w+)">([^<]+)<', page)
+    assert [slug for slug, _, _ in rows] == ["008-a-records-way", LESSON, OTHER]
+    assert rows[0][1:] == ("started", "started")

@@ -1,4 +1,4 @@
-"""Language and theme: by cookie, by what the browser prefers, and by a link that works without JavaScript."""
+"""Language, theme and density: by cookie, by what the browser prefers, and by a link that works without JavaScript."""
 
 import pytest
 from django.http import HttpRequest, HttpResponse
@@ -15,14 +15,14 @@ def test_accept_language_selects_the_language(rf, accepts: str, language: str) -
 
 
 def test_cookie_overrides_accept_language(rf) -> None:
-    rf.cookies.load({"language": "en", "theme": "light"})
+    rf.cookies.load({"language": "en", "theme": "light", "density": "comfortable"})
     request = rf.get("/", headers={"Accept-Language": "zh"})
-    assert preferences_of(request) == Preferences("en", "light")
+    assert preferences_of(request) == Preferences("en", "light", "comfortable")
 
 
 def test_invalid_cookie_is_ignored(rf) -> None:
-    rf.cookies.load({"language": "../en", "theme": "pink"})
-    assert preferences_of(rf.get("/")) == Preferences("en", "dark")
+    rf.cookies.load({"language": "../en", "theme": "pink", "density": "9"})
+    assert preferences_of(rf.get("/")) == Preferences("en", "dark", "compact")
 
 
 def answer(request: HttpRequest) -> HttpResponse:

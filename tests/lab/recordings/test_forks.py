@@ -203,6 +203,19 @@ def test_copy_is_served_in_a_process_with_many_descriptors() -> None:
             os.close(descriptor)
 
 
+@pytest.mark.parametrize("is_awaited", [True, False])
+def test_only_a_copy_that_nobody_waits_for_leaves_the_processor_to_others(tmp_path: Path, is_awaited: bool) -> None:
+    noted = tmp_path / "niceness"
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+
+    def note(_: int) -> None:
+        noted.write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))
+
+    assert ProcessCopy(lambda: 1, note, is_awaited=is_awaited).attend(lambda: True)
+    # The most that the system knows is 19.
+    assert int(noted.read_text()) == (ours if is_awaited else min(19, ours + 10))
+
+
 def test_copy_without_anything_to_save_ends() -> None:
     assert not ProcessCopy(lambda: None, lambda _: None).attend(lambda: True)
 

@@ -1,5 +1,6 @@
 """Recordings: what is written is found again, at any instant, whatever happens to the process."""
 
+import gc
 import itertools
 import random
 import shutil
@@ -56,6 +57,14 @@ def test_every_event_is_read_back_in_order(finished: Path) -> None:
     assert [event[0] for event in events] == list(range(1, recording.last_seq + 1))
     assert all(before[1] <= after[1] for before, after in itertools.pairwise(events))
     assert recording.last_seq >= 5_500
+    recording.close()
+
+
+def test_time_line_of_a_long_recording_uses_no_memory(finished: Path) -> None:
+    recording = Recording(folder_of(finished))
+    assert len(recording.segments()) == recording.last_seq // SEGMENT_EVENTS + 1
+    gc.collect()
+    assert not [found for found in gc.get_objects() if type(found) is timeline.SegmentFacts]
     recording.close()
 
 
