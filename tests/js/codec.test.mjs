@@ -48,6 +48,14 @@ test("sentences show acks and leader epochs in their usual form", () => {
   assert.match(said(["LeaderEpochsChanged", "orders-0@b1", []]), /leader epochs — /);
 });
 
+test("sentences have words for an offset, a key and a rule that are codes in the event", () => {
+  /** @param {unknown[]} event */
+  const said = (event) => sentence(decode([1, 0, "c1", 0, event, []]), texts.en);
+  assert.match(said(["ConsumerPositionReset", "c1", "orders-0", -1, 0, "x"]), /reset from none to 0/);
+  assert.match(said(["ConsumerPositionReset", "c1", "orders-0", 7, 0, "x"]), /reset from 7 to 0/);
+  assert.match(said(["RecordPartitioned", "p1", "orders-0", null, "stays", null, 3]), /key null assigned to orders-0 \(sticky partition kept\)/);
+});
+
 test("an error names what is wrong with an event", () => {
   const good = [1, 0, "b1", 0, ["BrokerFrozen", "b1"], []];
   assert.equal(fault(good), null);

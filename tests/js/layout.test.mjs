@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { densityBars, densityScale, placeMarks } from "../../static/lab/core/layout/density.js";
-import { LABEL_W, layoutLanes, spanOf, windowFor } from "../../static/lab/core/layout/spacetime.js";
+import { closeSpan, LABEL_W, layoutLanes, spanOf, windowFor } from "../../static/lab/core/layout/spacetime.js";
 import { CUT_SHOWN_US, boundaryX, cellState, layoutStrips, offsetAt, offsetX, summary } from "../../static/lab/core/layout/strips.js";
 import { MIN_W, centre, layoutTopology, progress, topologyHeight, track } from "../../static/lab/core/layout/topology.js";
 import { events, index, viewAt } from "./recording.mjs";
@@ -117,6 +117,21 @@ test("strips of a broker that is down show the contents of its files: all after 
   assert.deepEqual(shown(lane("down", {}, 0)), ["truncated", "truncated", "truncated", "truncated", "free"]);
 });
 
+test("log end offset and high watermark have room for their digits", () => {
+  const columns = (log_end_offset, width) => layoutStrips({
+    nodes: { b1: { kind: "broker", broker_id: 1, state: "up" } },
+    partitions: { "t-0": { topic: "t", partition: 0, replicas: [1], leader: 1, isr: [1] } },
+    replicas: { "t-0@b1": replica({ node: "b1", partition: "t-0", tail: {}, flushed: 0, role: "leader", log_end_offset }) },
+  }, 0, { width, topic: "t", camera: camera() });
+  const room = ({ columns: { log_end, high_watermark } }) => high_watermark - log_end;
+  for (const width of [380, 784]) {
+    const [few, many] = [5, 1_234_567].map((end) => columns(end, width));
+    assert.ok(room(many) >= 7 * 6.6, `${width}: ${room(many)}`);
+    assert.ok(room(few) < room(many) && few.slots > many.slots);
+    assert.ok(many.x0 + many.slots * many.pitch < many.columns.log_end - 7 * 6.6, "cells end before the numbers");
+  }
+});
+
 test("the text of the strips contains the lag of a follower that lost records in a power loss", () => {
   const node = (broker_id, state) => ({ kind: "broker", broker_id, state });
   const one = (id, more) => replica({ node: `b${id}`, partition: "t-0", tail: {}, flushed: 0, ...more });
@@ -208,6 +223,15 @@ test("on a phone labels and columns are narrower", () => {
 test("the window's length depends on the speed, in round numbers", () => {
   for (const rate of [0.001, 0.0025, 0.05, 1, 20, 100]) assert.match(String(spanOf(rate)), /^[125]0*$/);
   assert.equal(spanOf(0.0025), 20_000);
+});
+
+test("after a step the window is as long as the last messages need", () => {
+  const message = (sent_us, takes_us, held_us = Infinity) => ({ sent_us, due_us: sent_us + takes_us, end_us: sent_us + takes_us, held_us });
+  assert.equal(closeSpan([], 1_000_000), 20_000);
+  const quick = [0, 1_000, 2_000, 3_000, 4_000, 5_000].map((sent_us) => message(sent_us, 500));
+  assert.equal(closeSpan([message(0, 9_000_000), ...quick], 9_000_000), 20_000, "an older slow one does not count");
+  assert.equal(closeSpan([...quick, message(6_000, 2_000_000)], 2_006_000), 10_000_000);
+  assert.equal(closeSpan([{ ...message(0, 9_000_000, 0), end_us: Infinity }], 5_000_000), 20_000, "nor one that is held");
 });
 
 test("the window does not move while paused with the playhead inside, and scrolls while running", () => {

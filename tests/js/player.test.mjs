@@ -189,7 +189,7 @@ test("playing in the past continues in the lab at the end of the history", async
 test("a viewer who only watches does not pause the lab", async () => {
   const { sockets, FakeSocket } = fakeSockets();
   const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
-  sockets[0].open({ owner: false });
+  sockets[0].open({ rights: ["see"] });
   sockets[0].snap(500);
   sockets[0].say(clockOf(500, "play"));
   player.seekSeq(490);

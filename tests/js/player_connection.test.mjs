@@ -47,7 +47,7 @@ test("a player that only watches sends no request to the lab, and does not pause
   player.goLive();
   await assert.rejects(player.do("broker kill 1"), (refusal) => refusal.code === "read_only");
   assert.deepEqual(socket.sent.filter(({ k }) => k !== "hello" && k !== "ack"), []);
-  assert.equal(player.owner, false);
+  assert.equal(player.may("act"), false);
 });
 
 test("an instant between two events is shown with the state after the first", async () => {

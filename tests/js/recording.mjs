@@ -57,10 +57,10 @@ export function fakeSockets() {
       this.readyState = 3;
     }
     // what the test does
-    open({ boot = "b1", schema = SCHEMA, core = "live", owner = true } = {}) {
+    open({ boot = "b1", schema = SCHEMA, core = "live", rights = ["act", "export", "fork", "see", "time"] } = {}) {
       this.readyState = 1;
       this.onopen();
-      this.say({ k: "welcome", run: "r", branch: "main", boot, schema, core, name: "test", zookeeper: "", user: "u", owner });
+      this.say({ k: "welcome", run: "r", branch: "main", boot, schema, core, name: "test", zookeeper: "", user: "u", rights });
     }
     say(frame) {
       this.onmessage({ data: JSON.stringify(frame) });

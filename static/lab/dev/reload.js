@@ -1,4 +1,4 @@
-// For `make dev`: reloads the page when a template, a style or a module has changed.
+// For `make dev`: reloads the page when a template, a style, a module or a text of a lesson has changed.
 
 const LOOK_MS = 400;
 

@@ -3,6 +3,7 @@
 
 import { LABEL_W, laneNextTo, windowScale } from "../core/layout/spacetime.js";
 import { meaning, targets } from "./svg.js";
+import { boxOf, elementAt } from "./zoom.js";
 
 /** @import { LanePlace, Window } from "../core/layout/spacetime.js" */
 /** @import { Anchor, Box } from "../core/layout/ink.js" */
@@ -20,12 +21,6 @@ import { meaning, targets } from "./svg.js";
 const LANE_H = 24;
 /** An arrow stays this far from the edge, px. */
 const EDGE_PX = 10;
-
-/** @param {Element} element @returns {Box} */
-export function boxOf(element) {
-  const { left, top, width, height } = element.getBoundingClientRect();
-  return { x: left, y: top, w: width, h: height };
-}
 
 /** What two boxes share; without width or height where they share nothing. @param {Box} a @param {Box} b @returns {Box} */
 export function common(a, b) {
@@ -117,4 +112,4 @@ export function elementOf(host, { type, id }) {
 }
 
 /** The thing at a place of the window, by its element. @param {number} x @param {number} y @returns {Target | null} */
-export const thingAt = (x, y) => meaning(document.elementFromPoint(x, y));
+export const thingAt = (x, y) => meaning(elementAt(x, y));

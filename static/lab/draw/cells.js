@@ -3,6 +3,7 @@
 
 import { CELL_H, cellState, cutEnd } from "../core/layout/strips.js";
 import { epochAt } from "../core/view/selectors.js";
+import { zoom } from "./zoom.js";
 
 /** @import { CellState, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { Role } from "../core/view/selectors.js" */
@@ -63,7 +64,7 @@ export class Cells {
     if (dataset.first !== String(first)) dataset.first = String(first);
     const width = Math.ceil(slots * pitch);
     const height = lanes[lanes.length - 1].cell_y + CELL_H - top;
-    const ratio = devicePixelRatio || 1;
+    const ratio = (devicePixelRatio || 1) * zoom();
     const frame = `${x0} ${top} ${width} ${height} ${pitch} ${ratio} ${CONTRAST.matches} ${lanes.length}`;
     if (frame === this.#frame && palette === this.#palette) return;
     this.#frame = frame;

@@ -5,6 +5,7 @@ import { LABEL_W } from "../core/layout/spacetime.js";
 import { markWords } from "../core/recording/marks.js";
 import { begin, hatch } from "./palette.js";
 import { uiWidth } from "./svg.js";
+import { boxOf, pointOf } from "./zoom.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Change } from "../core/view/changes.js" */
@@ -141,12 +142,9 @@ export class Density {
     const canvas = this.#canvas;
     /** @param {PointerEvent} event */
     const seek = (event) => {
-      const { index, live_at_us, at_us, first_us } = this.#player;
-      const map = densityScale(Math.max(live_at_us, at_us), this.#width, first_us);
-      const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
-      const mark = event.type === "pointerdown" && index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
-      if (mark) this.#time.seekSeq(mark.seq);
-      else this.#time.seek(Math.round(map.at(x)));
+      const { at_us, mark } = this.#under(event);
+      if (mark && event.type === "pointerdown") this.#time.seekSeq(mark.seq);
+      else this.#time.seek(at_us);
     };
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -155,17 +153,19 @@ export class Density {
     });
     canvas.addEventListener("pointermove", (event) => {
       if (canvas.hasPointerCapture(event.pointerId)) seek(event);
-      else canvas.title = this.#titleAt(event);
+      else {
+        const { mark } = this.#under(event);
+        canvas.title = mark ? markWords(mark, this.#texts) : "";
+      }
     });
   }
 
-  /** The sentence of the mark under the pointer. @param {PointerEvent} event */
-  #titleAt(event) {
+  /** The instant and the mark under the pointer. @param {PointerEvent} event */
+  #under(event) {
     const { index, live_at_us, at_us, first_us } = this.#player;
     const map = densityScale(Math.max(live_at_us, at_us), this.#width, first_us);
-    const x = event.clientX - this.#canvas.getBoundingClientRect().left;
-    const mark = index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
-    return mark ? markWords(mark, this.#texts) : "";
+    const x = Math.max(LABEL_W, pointOf(event).x - boxOf(this.#canvas).x);
+    return { at_us: Math.round(map.at(x)), mark: index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR) };
   }
 }
 

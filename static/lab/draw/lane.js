@@ -120,8 +120,10 @@ export class LaneDrawing {
       text(this.#caught_up, "");
       return;
     }
-    // A new leader does not know when a replica was caught up that has never fetched from it.
-    if (remote.last_caught_up_us <= 0 && remote.log_end_offset < leader.log_end_offset) {
+    // A new leader does not know when a replica was caught up that has never fetched from it; nor of one that left the ISR
+    // with an offset that is still the last.
+    const inIsr = leader.isr.includes(view.nodes[lane.node]?.broker_id ?? -1);
+    if (remote.last_caught_up_us <= 0 && (!inIsr || remote.log_end_offset < leader.log_end_offset)) {
       show(this.#bar, false);
       set(this.#caught_up, { class: "hw-number hw-caught-up" });
       text(this.#caught_up, "—");

@@ -1,23 +1,27 @@
 // The context menu of a thing: of the drawings, of lists, by key.
 
 import { menuFor } from "../core/actions/menu.js";
+import { boxOf, zoom } from "./zoom.js";
 
 /** @import { MenuItem } from "../core/actions/menu.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Target } from "../core/view/selectors.js" */
 /** @import { Translate } from "../core/texts.js" */
 
+/** Closes the menu that is open. */
+export const closeMenu = () => /** @type {HTMLElement & { close?: () => void } | null} */ (document.querySelector(".hw-menu"))?.close?.();
+
 /**
  * Opens the menu of a thing at a place, if there is anything to choose; it closes by choosing, Escape, or a press elsewhere.
  * It follows the thing: what cannot be done any more keeps its place and is dimmed, so that nothing slides under the
  * pointer; what can be done now comes below.
  * @param {Player} player @param {Target} target
- * @param {{ x: number, y: number, t: Translate, choose: (line: string) => void }} options x and y in the window
+ * @param {{ x: number, y: number, t: Translate, choose: (line: string) => void }} options x and y in the window, px of the page
  */
 export function openMenu(player, target, { x, y, t, choose }) {
   const choices = () => (player.view ? menuFor(player.view, target) : []);
   if (!choices().length) return;
-  /** @type {HTMLElement & { close?: () => void } | null} */ (document.querySelector(".hw-menu"))?.close?.();
+  closeMenu();
   const menu = frameOf(target);
   const before = /** @type {HTMLElement | SVGElement | null} */ (document.activeElement);
   const close = () => {
@@ -46,9 +50,9 @@ export function openMenu(player, target, { x, y, t, choose }) {
     menu.append(button);
   };
   const place = () => {
-    const { width, height } = menu.getBoundingClientRect();
-    menu.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 4))}px`;
-    menu.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
+    const { w, h } = boxOf(menu);
+    menu.style.left = `${Math.max(4, Math.min(x, innerWidth / zoom() - w - 4))}px`;
+    menu.style.top = `${Math.max(4, Math.min(y, innerHeight / zoom() - h - 4))}px`;
   };
   const follow = () => {
     const now = choices();
@@ -56,7 +60,7 @@ export function openMenu(player, target, { x, y, t, choose }) {
     fresh.forEach(add);
     for (const [line, button] of buttons) {
       const gone = !now.some((choice) => choice.line === line);
-      button.ariaDisabled = gone ? "true" : null;
+      button.ariaDisabled = gone || "unavailable" in button.dataset ? "true" : null; // the page marks what its visitor may not do
       button.title = gone ? t("draw.menu.gone") : "";
     }
     if (fresh.length) place();
@@ -87,6 +91,7 @@ function frameOf(target) {
 function itemOf({ key, values, line, harm }, t) {
   const button = document.createElement("button");
   button.setAttribute("role", "menuitem");
+  button.dataset.takes = "act";
   button.className = harm ? "harm" : "";
   const words = document.createElement("span");
   words.textContent = t(key, values);

@@ -124,7 +124,7 @@ export class NodeCards {
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, topic) }), "outisr"]);
       const counts = { produce, fetch: parked.length - produce - group, group };
       const words = t(group ? "draw.broker.purgatory_group" : "draw.broker.purgatory", counts);
-      lines.push([uiWidth(words, 10.5) < width - 16 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
+      lines.push([uiWidth(words, 10.5) < width - 22 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
       if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);

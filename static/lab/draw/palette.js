@@ -1,5 +1,7 @@
 // The colours of tokens.css for canvases, read once per theme, and the strokes that drawings on canvases share.
 
+import { zoom } from "./zoom.js";
+
 const NAMES = [
   "bg", "panel", "raise", "raise2", "line", "line2", "ink", "ink2", "ink3", "ink4", "leader", "leader-fill", "leader-ink",
   "isr", "isr-ink", "outisr", "outisr-ink", "offline", "offline-ink", "ep0", "ep1", "danger", "danger-ink", "select",
@@ -46,7 +48,7 @@ export function onNewColours(listener, until) {
  * @param {number} height
  */
 export function begin(canvas, width, height) {
-  const ratio = devicePixelRatio || 1;
+  const ratio = (devicePixelRatio || 1) * zoom();
   const w = Math.round(width * ratio);
   const h = Math.round(height * ratio);
   if (canvas.width !== w || canvas.height !== h) {

@@ -2,13 +2,14 @@
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
 import { isZooKeeperRequest } from "../core/recording/history.js";
-import { LABEL_W, layoutLanes, spanOf, toSegment, windowFor, windowScale } from "../core/layout/spacetime.js";
+import { closeSpan, LABEL_W, layoutLanes, spanOf, toSegment, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/view/selectors.js";
 import { Labels } from "./labels.js";
 import { begin, hatch } from "./palette.js";
 import { drawWay, labelPlace, wayOf } from "./span.js";
 import { monoWidth } from "./svg.js";
 import { drawAxis, drawPlayhead } from "./time_axis.js";
+import { boxOf, pointOf } from "./zoom.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Change } from "../core/view/changes.js" */
@@ -50,6 +51,7 @@ export class SpaceTime {
   #history;
   /** @type {Window | null} */
   #window = null;
+  #steps = false;
   /** A window that is kept in sight while time does not run. @type {Window | null} */
   #kept = null;
   #dragging = false;
@@ -102,6 +104,12 @@ export class SpaceTime {
     this.dirty = true;
   }
 
+  /** Whether time goes by steps, so that the last messages are shown close up. @param {boolean} steps */
+  set steps(steps) {
+    this.#steps = steps;
+    this.dirty = true;
+  }
+
   /** @param {Palette} palette */
   setPalette(palette) {
     this.#palette = palette;
@@ -117,13 +125,20 @@ export class SpaceTime {
     return this.#crowded && this.#player.mode === "play" ? CROWDED_MS : 0;
   }
 
+  /** How much time the window shows. */
+  #span() {
+    const { at_us, mode, rate } = this.#player;
+    const span_us = spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate);
+    if (mode !== "pause" || !this.#steps) return span_us;
+    return Math.min(span_us, closeSpan(this.#history.messages(at_us - span_us, at_us), at_us));
+  }
+
   draw() {
-    const { view, at_us, mode, rate, isPast, live_at_us } = this.#player;
+    const { view, at_us, mode, isPast, live_at_us } = this.#player;
     if (!view) return false;
     const moving = mode === "play";
     if (this.#kept && !moving) this.#window = this.#kept;
-    else if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate),
-      moving);
+    else if (!this.#dragging) this.#window = windowFor(this.#window, at_us, this.#span(), moving);
     const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
     const context = begin(this.#canvas, this.#width, this.#height);
     const lanes = new Map(layoutLanes(view, this.#height).map(({ id, y }) => [id, y]));
@@ -135,7 +150,9 @@ export class SpaceTime {
     const future_x = Math.max(LABEL_W, map.x(at_us));
     hatch(context, future_x, 16, this.#width - future_x, this.#height - 16, this.#palette.raise);
     this.#drawLanes(context, view, lanes);
-    this.#drawGaps(context, map, at_us);
+    // While a crowded picture runs, what would be fetched has left it before it is here.
+    const fetches = !this.#crowded || !moving;
+    this.#drawGaps(context, map, at_us, this.#t(fetches ? "draw.loading" : "draw.gap"));
     context.save();
     context.beginPath();
     context.rect(LABEL_W, 0, this.#width - LABEL_W, this.#height);
@@ -151,8 +168,7 @@ export class SpaceTime {
     drawPlayhead(context, map, at_us, isPast, size, this.#palette);
     context.restore();
     this.#speak(at_us, live_at_us);
-    // While a crowded picture runs, what would be fetched has left it before it is here.
-    if (!this.#crowded || !moving) this.#player.want(Math.max(this.#player.first_us, map.from_us), at_us);
+    if (fetches) this.#player.want(Math.max(this.#player.first_us, map.from_us), at_us);
     return false;
   }
 
@@ -184,8 +200,9 @@ export class SpaceTime {
    * @param {CanvasRenderingContext2D} context
    * @param {Scale} map
    * @param {number} at_us
+   * @param {string} words
    */
-  #drawGaps(context, map, at_us) {
+  #drawGaps(context, map, at_us, words) {
     const { bg, ink3, line, ui } = this.#palette;
     for (const [from_us, to_us] of this.#history.gaps(Math.max(this.#player.first_us, map.from_us), at_us)) {
       const x = Math.max(LABEL_W, map.x(from_us));
@@ -194,7 +211,6 @@ export class SpaceTime {
       context.fillStyle = bg;
       context.fillRect(x, 16, w, this.#height - 16);
       hatch(context, x, 16, w, this.#height - 16, line);
-      const words = this.#t("draw.gap");
       context.font = `10px ${ui}`;
       const wide = context.measureText(words).width + 12;
       if (wide > w) continue;
@@ -381,9 +397,9 @@ export class SpaceTime {
   targetAt(x, y) {
     const { view, at_us } = this.#player;
     if (!view || !this.#window || this.#crowded) return null;
-    const box = this.#canvas.getBoundingClientRect();
-    const px = x - box.left;
-    const py = y - box.top;
+    const box = boxOf(this.#canvas);
+    const px = x - box.x;
+    const py = y - box.y;
     const map = windowScale(this.#window, this.#width);
     const lanes = new Map(layoutLanes(view, this.#height).map((lane) => [lane.id, lane.y]));
     let best = 6;
@@ -407,7 +423,7 @@ export class SpaceTime {
     /** @param {PointerEvent} event */
     const scrub = (event) => {
       if (!this.#window) return;
-      const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
+      const x = Math.max(LABEL_W, pointOf(event).x - boxOf(canvas).x);
       this.#time.seek(Math.round(windowScale(this.#window, this.#width).at(x)));
     };
     let from = 0;
@@ -425,7 +441,10 @@ export class SpaceTime {
     const end = (/** @type {PointerEvent} */ event) => {
       if (!canvas.hasPointerCapture(event.pointerId)) return;
       canvas.releasePointerCapture(event.pointerId);
-      if (!this.#dragging && event.type === "pointerup" && !this.targetAt(event.clientX, event.clientY)) scrub(event);
+      if (!this.#dragging && event.type === "pointerup") {
+        const { x, y } = pointOf(event);
+        if (!this.targetAt(x, y)) scrub(event);
+      }
       this.#dragging = false;
       this.dirty = true;
       this.#player.wake();

@@ -8,7 +8,7 @@
 import { strokeOf } from "../core/layout/ink.js";
 import { History } from "../core/recording/history.js";
 import { logEnd, splitRecord, topicNames } from "../core/view/selectors.js";
-import { boxOf, common, elementOf, frameOfInstant, instantAt, partsOf, thingAt } from "./anchors.js";
+import { common, elementOf, frameOfInstant, instantAt, partsOf, thingAt } from "./anchors.js";
 import { DENSITY_H, Density } from "./density.js";
 import { Ink } from "./ink.js";
 import { openMenu } from "./menu.js";
@@ -19,6 +19,7 @@ import { SpaceTime } from "./spacetime.js";
 import { Strips } from "./strips.js";
 import { meaning } from "./svg.js";
 import { Topology } from "./topology.js";
+import { boxOf, elementAt, pointOf } from "./zoom.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Player } from "../core/player/player.js" */
@@ -143,6 +144,12 @@ export class Stage {
     this.#frames.wake();
   }
 
+  /** Whether time goes by steps: the last messages are then shown close up. @param {boolean} steps */
+  showSteps(steps) {
+    this.#spacetime.steps = steps;
+    this.#frames.wake();
+  }
+
   /** What is in sight. @returns {Sight} */
   sight() {
     const window = this.#spacetime.window;
@@ -233,7 +240,7 @@ export class Stage {
    * @returns {Spot | null}
    */
   spotAt(x, y) {
-    if (this.#parts.spacetime.contains(document.elementFromPoint(x, y))) {
+    if (this.#parts.spacetime.contains(elementAt(x, y))) {
       const found = instantAt(this.#spacetime.plan, x, y);
       return found && this.#spotOf(found, x, y);
     }
@@ -334,9 +341,10 @@ export class Stage {
   /** @param {MouseEvent} event @returns {Target | null} */
   #targetOf(event) {
     const place = /** @type {Element} */ (event.target);
-    if (this.#parts.spacetime.contains(place)) return this.#spacetime.targetAt(event.clientX, event.clientY);
+    const { x, y } = pointOf(event);
+    if (this.#parts.spacetime.contains(place)) return this.#spacetime.targetAt(x, y);
     const target = meaning(place);
-    return target?.type === "replica" && event.clientX ? (this.#strips.targetAt(event.clientX, event.clientY) ?? target) : target;
+    return target?.type === "replica" && x ? (this.#strips.targetAt(x, y) ?? target) : target;
   }
 
   /** Is it selected, or a record in it? @param {Target} target */
@@ -353,9 +361,10 @@ export class Stage {
 
   /** @param {MouseEvent} event @param {HTMLElement} host @param {Target} target */
   #menu(event, host, target) {
-    const box = /** @type {Element} */ (event.target).getBoundingClientRect();
-    const x = event.clientX || box.left + box.width / 2;
-    const y = event.clientY || box.top + box.height / 2;
+    const box = boxOf(/** @type {Element} */ (event.target));
+    const point = pointOf(event);
+    const x = point.x || box.x + box.w / 2;
+    const y = point.y || box.y + box.h / 2;
     event.preventDefault();
     if (!emit(host, "hw-context", { ...target, x, y })) return;
     openMenu(this.#player, target, { x, y, t: this.#t, choose: (line) => emit(host, "hw-command", { line }) });

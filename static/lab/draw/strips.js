@@ -5,6 +5,7 @@ import { footprint, splitRecord } from "../core/view/selectors.js";
 import { Cells } from "./cells.js";
 import { PartitionDrawing } from "./partition.js";
 import { Keyed, s, set } from "./svg.js";
+import { boxOf, pointOf } from "./zoom.js";
 
 /** @import { Change } from "../core/view/changes.js" */
 /** @import { Player } from "../core/player/player.js" */
@@ -191,11 +192,11 @@ export class Strips {
 
   /** @param {number} x @param {number} y @returns {{ place: PartitionPlace, lane: Lane, local: number } | null} */
   #laneAt(x, y) {
-    const box = this.#svg.getBoundingClientRect();
-    const local_y = y - box.top;
+    const box = boxOf(this.#svg);
+    const local_y = y - box.y;
     const place = this.#placeAt(y);
     const lane = place?.open ? place.lanes.find((one) => local_y >= one.y && local_y < one.y + one.h) : undefined;
-    return place && lane ? { place, lane, local: x - box.left } : null;
+    return place && lane ? { place, lane, local: x - box.x } : null;
   }
 
   /**
@@ -209,14 +210,14 @@ export class Strips {
     const place = layout?.partitions.find(({ lanes, open }) => open && lanes.some((one) => one.id === replica));
     const lane = place?.lanes.find((one) => one.id === replica);
     if (!layout || !place || !lane) return null;
-    const { left, top } = this.#svg.getBoundingClientRect();
+    const { x: left, y: top } = boxOf(this.#svg);
     const cells = { x: left + layout.x0, y: top + place.y, w: layout.slots * layout.pitch, h: place.h };
     return { box: { x: left + offsetX(layout, place, offset), y: top + lane.cell_y, w: layout.pitch, h: CELL_H }, frame: cells };
   }
 
   /** @param {number} y client */
   #placeAt(y) {
-    const local_y = y - this.#svg.getBoundingClientRect().top;
+    const local_y = y - boxOf(this.#svg).y;
     return this.#layout?.partitions.find((one) => local_y >= one.y && local_y < one.y + one.h) ?? null;
   }
 
@@ -276,25 +277,26 @@ export class Strips {
       this.#pan(place, place.first + Math.sign(sideways) * Math.max(1, Math.round(Math.abs(sideways) / this.#layout.pitch)));
     }, { passive: false });
     svg.addEventListener("pointerdown", (event) => {
-      const place = this.#placeAt(event.clientY);
+      const { x: from, y } = pointOf(event);
+      const place = this.#placeAt(y);
       if (event.button !== 0 || !place?.open || !this.#layout) return;
       const { x0, pitch, slots } = this.#layout;
-      const box = svg.getBoundingClientRect();
-      const overview = place.overview && event.clientY - box.top >= place.overview.y ? place.overview : null;
-      const from = event.clientX;
+      const box = boxOf(svg);
+      const overview = place.overview && y - box.y >= place.overview.y ? place.overview : null;
       const first = place.first;
       /** @param {PointerEvent} move */
       const drag = (move) => {
         const now = this.#layout?.partitions.find((one) => one.id === place.id);
         if (!now) return;
-        const isMoved = overview || Math.abs(move.clientX - from) > 4;
+        const { x } = pointOf(move);
+        const isMoved = overview || Math.abs(x - from) > 4;
         if (!isMoved || !this.mayPan()) return;
         if (overview) {
-          const part = (move.clientX - box.left - x0) / (slots * pitch);
+          const part = (x - box.x - x0) / (slots * pitch);
           this.#pan(now, overview.from + part * (overview.to - overview.from) - slots / 2);
         } else {
           svg.setPointerCapture(move.pointerId);
-          this.#pan(now, first - Math.round((move.clientX - from) / pitch));
+          this.#pan(now, first - Math.round((x - from) / pitch));
         }
       };
       if (overview) drag(event);

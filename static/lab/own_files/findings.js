@@ -3,7 +3,7 @@
 const MAX_FINDINGS = 300;
 
 /** Rules that are worth a word and no fault. */
-export const NOTES = new Set(["table_zeros", "log_missing", "cancelled"]);
+const NOTES = new Set(["table_zeros", "log_missing", "cancelled"]);
 
 export class Findings {
   /** @type {{rule: string, position: number, values: Record<string, unknown>}[]} */

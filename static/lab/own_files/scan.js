@@ -9,7 +9,7 @@ import { MovingWindow } from "./window.js";
 /** @import { IndexLinks, TimeLinks, TransactionLinks } from "./links.js" */
 
 /** The number of bars in the picture of a log. */
-export const BINS = 240;
+const BINS = 240;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
 const LARGEST_RELATIVE = 2 ** 31 - 1;

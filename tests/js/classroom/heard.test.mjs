@@ -25,7 +25,6 @@ test("actions of staff are announced to a learner once", () => {
   assert.deepEqual(ids({ hold: 5, mine: { ...MINE, out_of_hold: true } }, { hold: 5 }), ["heard.released"]);
   assert.deepEqual(ids({ mine: { ...MINE, looked_by: ["p1"] }, staff: { p1: { name: "Lin" } } }), ["board.mine.looked_by"]);
   assert.deepEqual(ids({}, { mine: { ...MINE, hand_us: 9, hand_place: 1 } }), ["heard.hand_down"]);
-  assert.deepEqual(ids({ mine: { ...MINE, notes: { 1: {} } } }), ["heard.note"]);
 });
 
 test("a timer is announced at its start, half of it, a minute, ten seconds and its end", () => {

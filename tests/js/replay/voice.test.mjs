@@ -53,6 +53,17 @@ test("of two overlapping pieces the later one is played", () => {
   assert.equal(voice.pieceAt(71 * S).piece, 1);
 });
 
+test("a piece whose sound is shorter than its length does not begin again", () => {
+  const element = elementOf();
+  const voice = voiceOf(element);
+  voice.play(69 * S, 1);
+  Object.assign(element, { currentTime: 58.85, ended: true, paused: true });
+  voice.play(69.05 * S, 1);
+  assert.deepEqual([element.paused, element.currentTime, voice.at_us], [true, 58.85, null]);
+  voice.play(20 * S, 1);
+  assert.deepEqual([element.paused, element.currentTime], [false, 9.9]);
+});
+
 test("a difference of less than 120 ms is not corrected", () => {
   const element = elementOf();
   const voice = voiceOf(element);

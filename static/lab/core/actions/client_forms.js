@@ -27,7 +27,7 @@ const PRODUCER = [
 const PRODUCER_OF_ERA = Object.fromEntries([["0.8", "random"], ["0.10", "round-robin"], ["1.1", "round-robin"], ["2.4", "sticky"]]
   .map(([era, partitioner]) => [era, { acks: "1", "enable.idempotence": "false", partitioner }]));
 
-export const DEFAULT_ASSIGNORS = "range,cooperative-sticky";
+const DEFAULT_ASSIGNORS = "range,cooperative-sticky";
 
 /** @type {Field[]} */
 const MEMBER = [

@@ -3,6 +3,8 @@
 export type Role = "instructor" | "co-instructor" | "learner" | "observer" | "projector";
 export type Presence = "here" | "away" | "left";
 export type Stuck = "" | "asks" | "struggles" | "idle" | "late";
+/** Why there is no lab in the lesson that the class is at. */
+export type LabRefused = "" | "runs" | "disk" | "failed";
 export type Sign = "done" | "hinted" | "lost";
 
 /** An instant of a participant's lab. */
@@ -13,10 +15,12 @@ export interface Help { by: string; lab: string; seq: number; wheel: string; unt
 /** A participant as staff see them; what follows `waits` is of learners alone. */
 export interface Person {
   name: string; role: Role; presence: Presence; since_us: number; waits: boolean;
-  lab?: string; step?: number; signs?: Record<string, Sign>; hints?: number; refused?: number; right?: number; settled?: number;
+  /** The participant that a waiting person claims to be. */
+  claims?: string;
+  lab?: string; lab_refused?: LabRefused; step?: number; signs?: Record<string, Sign>; hints?: number; refused?: number; right?: number; settled?: number;
   follows?: boolean; out_of_hold?: boolean; stuck?: Stuck; stuck_why?: string; stuck_count?: number; stuck_us?: number;
   seen_until_us?: number; hand?: ({ raised_us: number } & Instant) | null; looked_by?: string[]; time_percent?: number;
-  stage_refusals?: number; help?: Help;
+  stage_refusals?: number; may_be_asked?: boolean; help?: Help;
 }
 
 export interface Question {
@@ -28,17 +32,22 @@ export interface Split { count: number; answers: Record<string, number>; sure: R
 
 export interface Poll {
   form: "choice" | "number" | "point" | "prediction"; text: string; lang: string; choices: string[]; anonymous: boolean;
-  asks_sure: boolean; step: number; phase: "made" | "open" | "closed" | "discussed" | "ended"; until_us: number; round: number;
+  asks_sure: boolean; step: number; lesson: string; phase: "made" | "open" | "closed" | "discussed" | "ended"; until_us: number; round: number;
   shown: boolean; outcome?: string; lab?: string; seq?: number; by?: "" | "lab" | "staff"; settling?: { lab: string; seq: number };
   splits?: Split[]; by_lab?: boolean; why_not?: "" | "none" | "lab" | "act";
+  /** What is asked, in the other language; `text` is empty if staff asked in their own words. */
+  other?: { lang: string; text: string; choices: string[] };
   right?: string; votes?: number; split_open?: boolean; advice?: "" | "explain" | "discuss" | "go_on"; voted?: string[];
 }
 
 export interface Note { from: string; to: string; text: string; lang: string; sent_us: number }
 
-/** What is this person's alone. */
+/** `what`: the tag of a misconception, or `step/id` of a wrong state; `by` says which. */
+export interface Mistake { what: string; by: "choice" | "state"; steps: number[]; learners: number; last_us: number }
+
+/** What is this person's alone. `lab`: that in front; `own_lab`: that of the lesson. */
 export interface Mine {
-  role: Role; name: string; waits: boolean; kicked: boolean; lab: string; step: number; signs: Record<string, Sign>;
+  role: Role; name: string; waits: boolean; kicked: boolean; lab: string; own_lab: string; lab_refused: LabRefused; step: number; signs: Record<string, Sign>;
   follows: boolean; out_of_hold: boolean; hand_us: number; hand_place: number; looked_by: string[]; help: Help | null;
   stage_until_us: number; on_stage: boolean; time_percent: number; taken: Record<string, string>; backed: number[];
   asked: number[]; notes: Record<string, Note>; votes: Record<string, { answer: string; sure: number; round: number }>; marks: number[];
@@ -46,7 +55,8 @@ export interface Mine {
 
 /** The tree of all sections that a page may see. */
 export interface ClassTree {
-  class?: { chapter: string; steps: number; minutes: number; opened_us: number; ended: string };
+  /** `chapter`: the slug of the lesson; `handout`: with which its labs began, another one with each lesson. */
+  class?: { chapter: string; steps: number; minutes: number; opened_us: number; ended: string; handout: number };
   door?: { is_open: boolean; until_us: number; admits: boolean };
   staff?: Record<string, { name: string; role: Role; presence: Presence }>;
   lead?: { term: number; p: string; name: string; lab: string; presence: Presence };
@@ -57,6 +67,8 @@ export interface ClassTree {
   pace?: number;
   paused?: boolean;
   timer?: { from_us: number; seconds: number };
+  /** `fewest`: the mistakes of fewer learners are not shown to the class. */
+  mistakes?: { shown: boolean; fewest: number; rows: Mistake[] };
   recording?: boolean;
   audio?: { p: string; name: string; arrived_us: number; lost_us: number };
   people?: Record<string, Person>;

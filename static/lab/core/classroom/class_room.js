@@ -45,6 +45,7 @@ export class ClassRoom {
   /** @type {string[]} */
   #sight = [];
   #isHidden;
+  #lab;
   #now_ms;
   /** Acts that the server has, and writes later with those of others: votes. @type {Map<string, Act>} */
   #kept = new Map();
@@ -52,15 +53,16 @@ export class ClassRoom {
   /**
    * @param {string} url
    * @param {"lab" | "board" | "stage" | "projector"} place
-   * @param {{ changed: (what: string, room: ClassRoom) => void, frame?: (frame: any) => void, isHidden: () => boolean,
+   * @param {{ changed: (what: string, room: ClassRoom) => void, frame?: (frame: any) => void, isHidden: () => boolean, lab?: string,
    * now_ms: () => number,
    * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection, count
-   * or said; `frame` gets volatile frames
+   * or said; `lab`: that of the page; `frame` gets volatile frames
    */
-  constructor(url, place, { changed, frame, isHidden, now_ms, WebSocketClass }) {
+  constructor(url, place, { changed, frame, isHidden, lab = "", now_ms, WebSocketClass }) {
     this.clock = new ClassClock(now_ms);
     this.#changed = (/** @type {string} */ what) => changed(what, this);
     this.#isHidden = isHidden;
+    this.#lab = lab;
     this.#now_ms = now_ms;
     this.#socket = new Socket(url, {
       have: () => this.#seq,
@@ -125,7 +127,7 @@ export class ClassRoom {
   }
 
   #here() {
-    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight });
+    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight, lab: this.#lab });
     this.#socket.send({ k: "time", ms: this.clock.sent_ms });
   }
 

@@ -7,7 +7,7 @@
  *   of each topic the newest sentence matters
  * @typedef {{ poll: number, text: string, phase: string, shown: boolean, settling: boolean, outcome: string }} HeardPoll
  * @typedef {{ poll: HeardPoll | null, paused: boolean, held: boolean, timer: string, timer_ends_us: number, looked_by: string,
- *   place: number, stage_asked: boolean, on_stage: boolean, notes: number }} LearnersFacts
+ *   place: number, stage_asked: boolean, on_stage: boolean }} LearnersFacts
  * @typedef {{ hands: Map<string, string>, questions: Map<string, { name: string, text: string }>,
  *   stuck: Map<string, { name: string, why: string, person: Person }>, waiting: number, poll: HeardPoll | null }} StaffsFacts
  */
@@ -45,7 +45,6 @@ export function learnersFacts(tree) {
     place: mine?.hand_us ? mine.hand_place : 0,
     stage_asked: (mine?.stage_until_us ?? 0) > 0,
     on_stage: Boolean(mine?.on_stage),
-    notes: Object.keys(mine?.notes ?? {}).length,
   };
 }
 
@@ -62,7 +61,6 @@ export function heardByLearner(before, now) {
   say(now.place !== before.place && now.place === 0, "hand", "heard.hand_down");
   say(now.stage_asked && !before.stage_asked, "stage", "heard.stage_asked");
   say(now.on_stage && !before.on_stage, "stage", "board.mine.on_stage");
-  say(now.notes > before.notes, "note", "heard.note");
   return heard;
 }
 

@@ -25,6 +25,7 @@ export interface StageShown { p: string; lab: string; }
 export interface StageCleared { why: string; }
 export interface LabMoved { lab: string; seq: number; at_us: number; mode: string; rate_us: number; }
 export interface LabsSeen { moved: [string, number, number][]; }
+export interface LessonBegan { lesson: string; steps: number; minutes: number; hints: number[]; handout: number; }
 export interface PaceSet { step: number; }
 export interface AllPaused {  }
 export interface AllResumed {  }
@@ -33,7 +34,8 @@ export interface TimerEnded { why: string; }
 export interface TimeExtended { p: string; percent: number; }
 export interface StateGiven { handout: number; lab: string; seq: number; at_us: number; }
 export interface StateTaken { p: string; handout: number; lab: string; }
-export interface PollMade { poll: number; form: string; text: number; choices: number[]; anonymous: boolean; asks_sure: boolean; right: string; step: number; when: string; holds: string[]; asks: string; within_s: number; }
+export interface LabShown { p: string; lab: string; }
+export interface PollMade { poll: number; form: string; text: number; choices: number[]; anonymous: boolean; asks_sure: boolean; right: string; step: number; when: string; holds: string[]; asks: string; within_s: number; tags: string[]; other_text: number; other_choices: number[]; lesson: string; }
 export interface PollOpened { poll: number; round: number; until_us: number; }
 export interface Voted { poll: number; round: number; voter: string; answer: string; sure: number; }
 export interface PollClosed { poll: number; round: number; }
@@ -45,9 +47,10 @@ export interface SettlingEnded { poll: number; why: string; }
 export interface Revealed { poll: number; outcome: string; lab: string; seq: number; by: string; }
 export interface PollEnded { poll: number; }
 export interface ClassOpened { chapter: string; steps: number; minutes: number; hints: number[]; }
-export interface Joined { p: string; role: string; waits: boolean; consent: string; }
+export interface Joined { p: string; role: string; waits: boolean; consent: string; claims: string; }
 export interface Admitted { p: string; }
 export interface LabGiven { p: string; lab: string; }
+export interface LabRefused { p: string; why: string; }
 export interface CameBack { p: string; }
 export interface WentAway { p: string; since_us: number; }
 export interface Left { p: string; }
@@ -77,6 +80,8 @@ export interface HintTaken { p: string; step: number; hint: number; }
 export interface Predicted { p: string; step: number; choice: string; sure: number; }
 export interface Settled { p: string; step: number; right: boolean; }
 export interface Refused { p: string; step: number; }
+export interface MistakeMade { p: string; step: number; what: string; by: string; }
+export interface MistakesShown { on: boolean; }
 export interface StuckBegan { p: string; state: string; step: number; why: string; count: number; working_s: number; }
 export interface StuckEnded { p: string; }
 export interface StuckSeen { p: string; until_us: number; }
@@ -107,6 +112,7 @@ export interface ClassDataOf {
   StageCleared: StageCleared;
   LabMoved: LabMoved;
   LabsSeen: LabsSeen;
+  LessonBegan: LessonBegan;
   PaceSet: PaceSet;
   AllPaused: AllPaused;
   AllResumed: AllResumed;
@@ -115,6 +121,7 @@ export interface ClassDataOf {
   TimeExtended: TimeExtended;
   StateGiven: StateGiven;
   StateTaken: StateTaken;
+  LabShown: LabShown;
   PollMade: PollMade;
   PollOpened: PollOpened;
   Voted: Voted;
@@ -130,6 +137,7 @@ export interface ClassDataOf {
   Joined: Joined;
   Admitted: Admitted;
   LabGiven: LabGiven;
+  LabRefused: LabRefused;
   CameBack: CameBack;
   WentAway: WentAway;
   Left: Left;
@@ -159,6 +167,8 @@ export interface ClassDataOf {
   Predicted: Predicted;
   Settled: Settled;
   Refused: Refused;
+  MistakeMade: MistakeMade;
+  MistakesShown: MistakesShown;
   StuckBegan: StuckBegan;
   StuckEnded: StuckEnded;
   StuckSeen: StuckSeen;
@@ -170,10 +180,10 @@ export type ClassWireEvent = [number, number, string, string, [ClassEventKind, .
 export type SectionPatch = [string, unknown] | [string];
 
 // Acts, in the field `do` of an `act` frame.
-export type ClassAct = { op: "take_lead"; lab: string; } | { op: "end_lead"; } | { op: "hold"; seconds?: number; } | { op: "release"; } | { op: "leave_hold"; } | { op: "detach"; } | { op: "rejoin"; } | { op: "ask_stage"; p: string; } | { op: "answer_stage"; accepted: boolean; named?: boolean; recorded?: boolean; } | { op: "clear_stage"; } | { op: "draw"; anchor: string; points: [number, number][]; } | { op: "clear_ink"; inks?: number[]; } | { op: "see_stuck"; p: string; } | { op: "raise_hand"; at: { lab: string; seq?: number; at_us?: number; selection?: string; screen?: string; }; } | { op: "lower_hand"; p?: string; } | { op: "ask"; text: string; lang: "en" | "zh-CN"; at: { lab: string; seq?: number; at_us?: number; selection?: string; screen?: string; }; named?: boolean; } | { op: "back"; question: number; } | { op: "answer"; question: number; how: "aloud" | "note" | "stage"; } | { op: "hide_question"; question: number; hidden?: boolean; } | { op: "look"; p: string; } | { op: "end_look"; p: string; } | { op: "begin_help"; p: string; } | { op: "end_help"; p: string; } | { op: "choose_help"; kept: boolean; } | { op: "take_wheel"; p: string; } | { op: "give_state"; } | { op: "take_state"; handout: number; } | { op: "send_note"; p: string; text: string; lang: "en" | "zh-CN"; } | { op: "set_pace"; step: number; } | { op: "pause_all"; } | { op: "resume_all"; } | { op: "set_timer"; seconds: number; } | { op: "extend_timer"; seconds?: number; } | { op: "end_timer"; } | { op: "extend_time"; p: string; percent: 100 | 150 | 200; } | { op: "make_poll"; form: "choice" | "number" | "point" | "prediction"; text: string; lang: "en" | "zh-CN"; choices?: string[]; anonymous?: boolean; asks_sure?: boolean; right?: string; step?: number; when?: string; holds?: string[]; asks?: string; within_s?: number; } | { op: "open_poll"; poll: number; seconds?: number; } | { op: "vote"; poll: number; answer: string; sure?: number; } | { op: "close_poll"; poll: number; } | { op: "discuss"; poll: number; seconds?: number; } | { op: "open_split"; poll: number; } | { op: "show_split"; poll: number; } | { op: "settle_poll"; poll: number; } | { op: "end_settling"; poll: number; } | { op: "reveal"; poll: number; outcome: string; lab?: string; seq?: number; } | { op: "end_poll"; poll: number; } | { op: "set_recording"; on: boolean; } | { op: "set_microphone"; on: boolean; } | { op: "add_chapter"; text: string; lang: "en" | "zh-CN"; begins_us?: number | null; } | { op: "move_chapter"; chapter: number; begins_us: number; } | { op: "mark"; text?: string; lang?: "en" | "zh-CN"; } | { op: "admit"; p?: string; } | { op: "rename"; p: string; name: string; } | { op: "kick"; p: string; } | { op: "let_back"; p: string; } | { op: "give_role"; p: string; role: "co-instructor" | "learner" | "observer" | "projector"; } | { op: "open_door"; stays?: boolean; admits?: boolean; } | { op: "close_door"; } | { op: "leave"; } | { op: "end_class"; };
+export type ClassAct = { op: "take_lead"; lab: string; } | { op: "end_lead"; } | { op: "hold"; seconds?: number; } | { op: "release"; } | { op: "leave_hold"; } | { op: "detach"; } | { op: "rejoin"; } | { op: "ask_stage"; p: string; } | { op: "answer_stage"; accepted: boolean; named?: boolean; recorded?: boolean; } | { op: "clear_stage"; } | { op: "draw"; anchor: string; points: [number, number][]; } | { op: "clear_ink"; inks?: number[]; } | { op: "see_stuck"; p: string; } | { op: "show_mistakes"; on: boolean; } | { op: "raise_hand"; at: { lab: string; seq?: number; at_us?: number; selection?: string; screen?: string; }; } | { op: "lower_hand"; p?: string; } | { op: "ask"; text: string; lang: "en" | "zh-CN"; at: { lab: string; seq?: number; at_us?: number; selection?: string; screen?: string; }; named?: boolean; } | { op: "back"; question: number; } | { op: "answer"; question: number; how: "aloud" | "note" | "stage"; } | { op: "hide_question"; question: number; hidden?: boolean; } | { op: "look"; p: string; } | { op: "end_look"; p: string; } | { op: "begin_help"; p: string; } | { op: "end_help"; p: string; } | { op: "choose_help"; kept: boolean; } | { op: "take_wheel"; p: string; } | { op: "give_state"; } | { op: "take_state"; handout: number; } | { op: "begin_lesson"; lesson: string; after: number; } | { op: "send_note"; p: string; text: string; lang: "en" | "zh-CN"; } | { op: "set_pace"; step: number; } | { op: "pause_all"; } | { op: "resume_all"; } | { op: "set_timer"; seconds: number; } | { op: "extend_timer"; seconds?: number; } | { op: "end_timer"; } | { op: "extend_time"; p: string; percent: 100 | 150 | 200; } | { op: "make_poll"; form: "choice" | "number" | "point" | "prediction"; text: string; lang: "en" | "zh-CN"; choices?: string[]; anonymous?: boolean; asks_sure?: boolean; right?: string; step?: number; when?: string; holds?: string[]; asks?: string; within_s?: number; tags?: string[]; other_text?: string; other_choices?: string[]; lesson?: string; } | { op: "open_poll"; poll: number; seconds?: number; } | { op: "vote"; poll: number; answer: string; sure?: number; } | { op: "close_poll"; poll: number; } | { op: "discuss"; poll: number; seconds?: number; } | { op: "open_split"; poll: number; } | { op: "show_split"; poll: number; } | { op: "settle_poll"; poll: number; } | { op: "end_settling"; poll: number; } | { op: "reveal"; poll: number; outcome: string; lab?: string; seq?: number; } | { op: "end_poll"; poll: number; } | { op: "set_recording"; on: boolean; } | { op: "set_microphone"; on: boolean; } | { op: "add_chapter"; text: string; lang: "en" | "zh-CN"; begins_us?: number | null; } | { op: "move_chapter"; chapter: number; begins_us: number; } | { op: "mark"; text?: string; lang?: "en" | "zh-CN"; } | { op: "admit"; p?: string; } | { op: "accept_claim"; p: string; } | { op: "rename"; p: string; name: string; } | { op: "kick"; p: string; } | { op: "let_back"; p: string; } | { op: "give_role"; p: string; role: "co-instructor" | "learner" | "observer" | "projector"; } | { op: "open_door"; stays?: boolean; admits?: boolean; } | { op: "close_door"; } | { op: "leave"; } | { op: "end_class"; };
 
 // Frames from the page.
-export type ClassFrameSent = { k: "hello"; v: number; schema: string; have?: number; boot?: string; place?: "board" | "lab" | "projector" | "stage"; } | { k: "ack"; upto: number; } | { k: "act"; id: string; do: ClassAct; } | { k: "view"; view: { branch: string; seq: number | null; at_us: number | null; mode: "event_paced" | "pause" | "play"; rate: number; screen: string; partition: string; selection: string; ranges: Record<string, [number, number]>; window?: [number, number] | null; disk?: { broker: string; path: string; mode: string; at: number; find: string; } | null; group?: string; tab?: string; console?: boolean; overlay?: string; }; term?: number; } | { k: "point"; anchor: string; u: number; v: number; down?: boolean; } | { k: "here"; hidden?: boolean; sight?: string[]; } | { k: "time"; ms: number; };
+export type ClassFrameSent = { k: "hello"; v: number; schema: string; have?: number; boot?: string; place?: "board" | "lab" | "projector" | "stage"; } | { k: "ack"; upto: number; } | { k: "act"; id: string; do: ClassAct; } | { k: "view"; view: { branch: string; seq: number | null; at_us: number | null; mode: "event_paced" | "pause" | "play"; rate: number; screen: string; partition: string; selection: string; ranges: Record<string, [number, number]>; window?: [number, number] | null; disk?: { broker: string; path: string; mode: string; at: number; find: string; } | null; group?: string; tab?: string; console?: boolean; overlay?: string; }; term?: number; } | { k: "point"; anchor: string; u: number; v: number; down?: boolean; } | { k: "here"; hidden?: boolean; lab?: string; sight?: string[]; } | { k: "time"; ms: number; };
 
 // Frames to the page.
 export type ClassEvents = {

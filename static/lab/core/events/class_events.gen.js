@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from lab/classroom. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const CLASS_SCHEMA = "3aad5c982ab4";
+export const CLASS_SCHEMA = "87cf150210c1";
 
 /** @import { ClassEventKind } from "./class_events.d.ts" */
 
@@ -34,6 +34,7 @@ export const CLASS_KINDS = {
   StageCleared: ["why"],
   LabMoved: ["lab", "seq", "at_us", "mode", "rate_us"],
   LabsSeen: ["moved"],
+  LessonBegan: ["lesson", "steps", "minutes", "hints", "handout"],
   PaceSet: ["step"],
   AllPaused: [],
   AllResumed: [],
@@ -42,7 +43,8 @@ export const CLASS_KINDS = {
   TimeExtended: ["p", "percent"],
   StateGiven: ["handout", "lab", "seq", "at_us"],
   StateTaken: ["p", "handout", "lab"],
-  PollMade: ["poll", "form", "text", "choices", "anonymous", "asks_sure", "right", "step", "when", "holds", "asks", "within_s"],
+  LabShown: ["p", "lab"],
+  PollMade: ["poll", "form", "text", "choices", "anonymous", "asks_sure", "right", "step", "when", "holds", "asks", "within_s", "tags", "other_text", "other_choices", "lesson"],
   PollOpened: ["poll", "round", "until_us"],
   Voted: ["poll", "round", "voter", "answer", "sure"],
   PollClosed: ["poll", "round"],
@@ -54,9 +56,10 @@ export const CLASS_KINDS = {
   Revealed: ["poll", "outcome", "lab", "seq", "by"],
   PollEnded: ["poll"],
   ClassOpened: ["chapter", "steps", "minutes", "hints"],
-  Joined: ["p", "role", "waits", "consent"],
+  Joined: ["p", "role", "waits", "consent", "claims"],
   Admitted: ["p"],
   LabGiven: ["p", "lab"],
+  LabRefused: ["p", "why"],
   CameBack: ["p"],
   WentAway: ["p", "since_us"],
   Left: ["p"],
@@ -86,6 +89,8 @@ export const CLASS_KINDS = {
   Predicted: ["p", "step", "choice", "sure"],
   Settled: ["p", "step", "right"],
   Refused: ["p", "step"],
+  MistakeMade: ["p", "step", "what", "by"],
+  MistakesShown: ["on"],
   StuckBegan: ["p", "state", "step", "why", "count", "working_s"],
   StuckEnded: ["p"],
   StuckSeen: ["p", "until_us"],

@@ -66,10 +66,18 @@ function fits(value, type) {
 }
 
 /** Fields with values of enumerations. */
-const TERMS = new Set(["change", "how", "repair", "state", "why"]);
+const TERMS = new Set(["change", "how", "repair", "rule", "state", "why"]);
 
-/** Fields that people write in another way; undefined where they do not. @type {Record<string, (value: any) => string | undefined>} */
+/** A position or a first unstable offset that does not exist. @param {any} value @param {Texts} texts */
+const offset = (value, texts) => (value === -1 ? texts.term("none") : undefined);
+
+/**
+ * Fields that people write in another way; undefined where they do not.
+ * @type {Record<string, (value: any, texts: Texts) => string | undefined>}
+ */
 const WAYS = {
+  from_offset: offset,
+  to_offset: offset,
   acks: (value) => (value === -1 ? "all" : undefined),
   requests: (rows) => rows.map((/** @type {string[]} */ row) => row.join(" ")).join(", "),
   entries: (pairs) => pairs.map((/** @type {number[]} */ pair) => pair.join("@")).join(", ") || "—",
@@ -89,7 +97,7 @@ export function sentence(event, texts) {
   for (const [name, value] of Object.entries(data)) {
     // an alarm of an old recording brings both languages
     const said = (texts.language === "zh-CN" && data[`${name}_zh`]) || value;
-    values[name] = TERMS.has(name) && typeof said === "string" ? texts.term(said) : WAYS[name]?.(said) ?? readable(said, texts);
+    values[name] = TERMS.has(name) && typeof said === "string" ? texts.term(said) : WAYS[name]?.(said, texts) ?? readable(said, texts);
   }
   return texts.text(`event.${event.kind}`, values);
 }

@@ -5,6 +5,7 @@ import { scale } from "../player/timemap.js";
 
 /** @import { View } from "../view/view.d.ts" */
 /** @import { Scale } from "../player/timemap.js" */
+/** @import { Span } from "../recording/history.js" */
 
 export const LABEL_W = 88;
 const AXIS_H = 26;
@@ -13,6 +14,10 @@ const MAX_LANE = 23.6;
 const SPAN_S = 8;
 const SPAN_MIN_US = 2_000;
 const MAX_SPAN_US = 60_000_000;
+/** After a step, the window is not shorter than this. */
+const CLOSE_SPAN_US = 20_000;
+const LAST_MESSAGES = 6;
+const TIMES_SLOWEST = 5;
 /** While time runs the playhead stays at this part of the window; else it may move between the other two. */
 const PLAYHEAD = 0.66;
 const PLAYHEAD_MIN = 0.08;
@@ -37,8 +42,23 @@ export function layoutLanes(view, height) {
 }
 
 /** How much time the window shows at a speed: a round length. @param {number} rate */
-export function spanOf(rate) {
-  const raw = Math.min(MAX_SPAN_US, Math.max(SPAN_MIN_US, rate * SPAN_S * 1e6));
+export const spanOf = (rate) => roundSpan(rate * SPAN_S * 1e6);
+
+/**
+ * How much time the window shows after a step: the last messages, each with a visible slope, so some times the slowest of them.
+ * A message that is held is on no slope.
+ * @param {Span[]} messages in the order of sending
+ * @param {number} at_us
+ */
+export function closeSpan(messages, at_us) {
+  const last = messages.filter(({ held_us, end_us }) => held_us > at_us || end_us <= at_us).slice(-LAST_MESSAGES);
+  const slowest_us = Math.max(0, ...last.map(({ sent_us, due_us, end_us }) => Math.min(due_us, end_us) - sent_us));
+  return roundSpan(Math.max(CLOSE_SPAN_US, slowest_us * TIMES_SLOWEST));
+}
+
+/** @param {number} us */
+function roundSpan(us) {
+  const raw = Math.min(MAX_SPAN_US, Math.max(SPAN_MIN_US, us));
   const power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((one) => one * power).reduce((best, one) => (Math.abs(one - raw) < Math.abs(best - raw) ? one : best));
 }

@@ -38,6 +38,9 @@ const AHEAD = 3;
 const STEP = 8;
 /** With more offsets than this a bar of the whole log is added. */
 const OVERVIEW_FROM = 200;
+/** Between the columns of the log end offset and the high watermark there is room for so many digits. */
+const COLUMN_DIGITS = 4;
+const DIGIT_W = 6.7;
 const PITCH = 21.8;
 const SMALL_PITCH = 8;
 /** Narrower cells than this could not be distinguished: then the ranges of other partitions are cut. */
@@ -54,14 +57,15 @@ export const CUT_SHOWN_US = 3_000_000;
 export function layoutStrips(view, at_us, { width, topic, camera }) {
   const narrow = width < 560;
   const x0 = narrow ? 62 : 126;
-  const right = narrow ? 74 : 176;
   const ids = partitionNames(view, topic);
+  const more = DIGIT_W * Math.max(0, longestOffset(view, ids) - COLUMN_DIGITS);
+  const right = (narrow ? 74 : 176) + 2 * more;
   const pitch = camera.fit ? fittingPitch(camera.fit, ids, camera.most, width - x0 - right) : camera.small ? SMALL_PITCH : PITCH;
   const slots = Math.max(4, Math.floor((width - x0 - right) / pitch));
   /** @type {Columns} */
   const columns = narrow
-    ? { log_end: width - 40, high_watermark: width - 8, bar: null, caught_up: 0 }
-    : { log_end: width - 133, high_watermark: width - 100, bar: width - 90, caught_up: width - 10 };
+    ? { log_end: width - 40 - more, high_watermark: width - 8, bar: null, caught_up: 0 }
+    : { log_end: width - 133 - more, high_watermark: width - 100, bar: width - 90, caught_up: width - 10 };
   const closed = ids.length > MAX_OPEN;
   const open = closed ? (camera.open !== null && ids.includes(camera.open) ? camera.open : ids[0]) : null;
   let y = 0;
@@ -71,6 +75,13 @@ export function layoutStrips(view, at_us, { width, topic, camera }) {
     return place;
   });
   return { width, height: y, x0, slots, pitch, columns, partitions };
+}
+
+/** The digits of the largest offset. @param {View} view @param {string[]} ids */
+function longestOffset(view, ids) {
+  const logs = ids.flatMap((id) => view.partitions[id].replicas.map((broker) => view.replicas[`${id}@${nodeOf(broker)}`]));
+  const ends = logs.map((one) => one?.log_end_offset ?? 0);
+  return String(Math.max(0, ...ends)).length;
 }
 
 /**

@@ -25,7 +25,7 @@ export class LiveFeed {
   retry_in_s = 0;
   /** Why the server will not have us, or null. @type {{ code: number, reason: string } | null} */
   closed = null;
-  /** The contents of `welcome`: name, user, owner, zookeeper and so on. @type {Record<string, any> | null} */
+  /** The contents of `welcome`: name, user, rights, zookeeper and so on. @type {Record<string, any> | null} */
   welcome = null;
   /** The server speaks another vocabulary: the page has to be loaded again. */
   outdated = false;

@@ -147,9 +147,10 @@ export class Player {
   get retry_in_s() { return this.#feed.retry_in_s; }
   /** Why the server closed the connection, or null. */
   get closed() { return this.#feed.closed; }
-  /** The contents of `welcome`: name, user, owner, zookeeper and so on. */
+  /** The contents of `welcome`: name, user, rights, zookeeper and so on. */
   get welcome() { return this.#feed.welcome; }
-  get owner() { return !this.#options.isReadOnly && (this.welcome?.owner ?? false); }
+  /** Whether the visitor has a right to the lab (lab/rights.py); unknown rights are none. @param {string} right */
+  may(right) { return !this.#options.isReadOnly && (this.welcome?.rights.includes(right) ?? false); }
   /** The server speaks another vocabulary: the page has to be loaded again. */
   get outdated() { return this.#feed.outdated; }
   /** The last frame about the exercise, or null. */
@@ -266,7 +267,7 @@ export class Player {
     this.#state = this.view ? "head" : "waiting";
     if (this.view && this.#recording.way(this.seq, received)) this.#show({ seq: received, at_us: this.#clock.at_us });
     else this.#feed.refetch();
-    if (next && this.#state === "head" && this.owner) this.#askTime(next);
+    if (next && this.#state === "head" && this.may("time")) this.#askTime(next);
     this.#announce("mode", "time");
   }
 
@@ -390,7 +391,7 @@ export class Player {
   /** To the past, or from one place there to another. @param {Goal} goal */
   #leave(goal) {
     if (this.#state !== "past") {
-      if (this.#clock.reported.mode !== "pause" && this.owner) this.#askTime("pause");
+      if (this.#clock.reported.mode !== "pause" && this.may("time")) this.#askTime("pause");
       this.#past.rate = this.#clock.reported.rate;
       this.#past.mode = "pause";
       this.#state = "past";

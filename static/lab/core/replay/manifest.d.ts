@@ -23,8 +23,8 @@ export interface Manifest {
   people: { p: string; name: string; role: string }[];
   questions: { question: number; at_us: number; text: string; p: string }[];
   steps: { en: string; "zh-CN": string }[];
-  /** `run/branch` of those that may be compared, the likeliest first; `lesson`: its name in addresses, or empty. */
-  own_runs: string[]; lesson: string;
+  /** Those that may be compared, `run/branch`, the likeliest first; `lesson`: the name of theirs in addresses, or empty. */
+  own_runs: { address: string; lesson: string }[];
   polls: { poll: number; at_us: number; title: string }[];
   can: { take_over?: boolean; correct?: boolean; recognise?: boolean; seal?: boolean; export?: boolean; note?: boolean; read_notes?: boolean; share_note?: boolean };
 }

@@ -66,6 +66,8 @@ export class Voice {
       this.#element.src = this.#addressOf(piece.piece);
     }
     const wanted_s = (at_us - piece.at_us - this.#audio.shift_us) / 1e6;
+    // Its sound may end before its length does. Played again, it would start from its beginning, and take the picture along.
+    if (this.#element.ended && wanted_s > this.#element.currentTime - OFF_S) return undefined;
     if (Math.abs(this.#element.currentTime - wanted_s) > OFF_S) this.#element.currentTime = wanted_s;
     if (this.#element.playbackRate !== speed) this.#element.playbackRate = speed;
     if (this.#element.paused && !this.#is_muted) {

@@ -1,7 +1,7 @@
 // Records a microphone in pieces that overlap. The recorders' own data drive everything: a hidden page gets its timers late.
 
 /** Each piece comes in slices of this length. */
-export const SLICE_MS = 2000;
+const SLICE_MS = 2000;
 /** Number of slices of a piece; the next recorder starts one slice before it stops, so that no word is lost. */
 export const PIECE_SLICES = 30;
 const BITS_A_SECOND = 32_000;

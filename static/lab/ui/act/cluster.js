@@ -1,6 +1,7 @@
 // The side panel "Act": brokers, topics, producing, consuming, links. Each button sends a line that the console shows.
 import { linkId, nodesByKind, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
+import { boxOf } from "../../draw/zoom.js";
 import { overlay } from "../store/api.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
@@ -31,8 +32,8 @@ class HwAct extends HwElement {
     const label = t("menu.of", { what: nodeName(name) });
     /** @param {Event} event */
     const open = ({ currentTarget }) => {
-      const { left, bottom } = /** @type {Element} */ (currentTarget).getBoundingClientRect();
-      openMenuOf(what, left, bottom + 4);
+      const { x, y, h } = boxOf(/** @type {Element} */ (currentTarget));
+      openMenuOf(what, x, y + h + 4);
     };
     return html`<li class=${selection.value === what ? "on" : ""}>
       <button class="pick" @click=${() => select(what)}>
@@ -64,7 +65,7 @@ class HwAct extends HwElement {
     return html`${names.length
         ? html`<ul class="nodes">${names.map((name) => this.topic(name, view.topics[name]))}</ul>`
         : html`<p class="dim">${t("act.no_topics")}</p>`}
-      <button class="btn small ${names.length ? "" : "pri"}" @click=${() => (overlay.value = { kind: "topic" })}>
+      <button class="btn small ${names.length ? "" : "pri"}" data-takes="act" @click=${() => (overlay.value = { kind: "topic" })}>
         ${icon("plus")}${t("topic.create")}</button>`;
   }
 
@@ -94,7 +95,7 @@ class HwLinks extends HwElement {
 
   /** @param {string[]} nodes @param {string} chosen @param {(name: string) => void} choose */
   end(nodes, chosen, choose) {
-    return html`<select aria-label=${t("act.link_end")} @change=${onValue(choose)}>
+    return html`<select aria-label=${t("act.link_end")} data-takes="act" @change=${onValue(choose)}>
       ${nodes.map((name) => html`<option value=${name} .selected=${name === chosen}>${nodeName(name)}</option>`)}
     </select>`;
   }

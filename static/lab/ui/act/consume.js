@@ -50,7 +50,8 @@ class HwConsumer extends HwElement {
         <button class="pick" @click=${() => select(nodeTarget(name))}><b>${name}</b><span class="mono">${of}</span></button>
         <span class="spacer"></span>
         <span class="dim">${[at, lag > 0 ? t("consume.lag", { n: spaced(lag) }) : ""].filter(Boolean).join(" · ")}</span>
-        <button class="ghost" title=${end} aria-label=${t("act.unfollow")} @click=${() => act(end)}>${icon("close")}</button>
+        <button class="ghost" data-takes="act" title=${end} aria-label=${t("act.unfollow")}
+          @click=${() => act(end)}>${icon("close")}</button>
       </div>
       ${last_reset ? html`<p class="dim">${term(last_reset)}</p>` : ""}
       <ol class="records">${records.slice(-RECORDS_SHOWN).map(record)}</ol>
@@ -61,7 +62,7 @@ class HwConsumer extends HwElement {
     const { view } = moment.value;
     if (!partitionNames(view, null).length) return html`<p class="dim">${t("consume.no_topic")}</p>`;
     const { start, offset } = form.value;
-    return html`<form class="panel-form" @submit=${onSubmit(() => this.#follow())}>
+    return html`<form class="panel-form" data-takes="act" @submit=${onSubmit(() => this.#follow())}>
         <div class="row tight">
           ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }))}
           <select aria-label=${t("consume.from")} @change=${onValue((value) => set({ start: value }))}>

@@ -191,7 +191,7 @@ class HwProduce extends HwElement {
     const { view } = moment.value;
     if (!partitionNames(view, null).length) return html`<p class="dim">${t("produce.no_topic")}</p>`;
     const { client, key, value, rate, acks } = form.value;
-    return html`<form class="panel-form" @submit=${onSubmit(produceOne)}>
+    return html`<form class="panel-form" data-takes="act" @submit=${onSubmit(produceOne)}>
         <div class="row tight">
           ${partitionChooser(view, form.value.partition, (name) => set({ partition: name }), topicNames(view))}${client in view.nodes
             ? "" : this.acks(acks)}

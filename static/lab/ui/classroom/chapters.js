@@ -15,6 +15,16 @@ class HwChapters extends HwElement {
     if (text && await act({ op: "add_chapter", text, lang: language })) form.reset();
   }
 
+  /** @param {boolean | undefined} recording */
+  #form(recording) {
+    return html`<form class="add-chapter" @submit=${this.#add}><label class="field inline">${t("board.chapter")}<input name="chapter"
+      type="text" maxlength="80" required /></label>
+      <button class="btn small">${t("board.add_chapter")}</button>
+      <button class="btn small" type="button" title=${t("board.record_title")}
+        @click=${() => act({ op: "set_recording", on: !recording })}>${recording ? t("board.off_record") : t("board.on_record")}</button>
+      ${recording ? "" : html`<span class="tag warn" role="status">${t("board.is_off_record")}</span>`}</form>`;
+  }
+
   render() {
     const { chapters = {}, class: info, recording, staff } = tree.value;
     if (!staff) return "";
@@ -33,12 +43,7 @@ class HwChapters extends HwElement {
       <ol class="chapter-list">${sorted.map((chapter) => html`<li><span class="mono">${clockText(chapter.begins_us)}</span> <span
         lang=${chapter.lang}>${chapter.text}</span></li>`)}
         <li class="now mono">${clockText(now_us.value)}</li></ol>
-      <form class="add-chapter" @submit=${this.#add}><label class="field inline">${t("board.chapter")}<input name="chapter" type="text"
-        maxlength="80" required /></label>
-        <button class="btn small">${t("board.add_chapter")}</button>
-        <button class="btn small" type="button" title=${t("board.record_title")}
-          @click=${() => act({ op: "set_recording", on: !recording })}>${recording ? t("board.off_record") : t("board.on_record")}</button>
-        ${recording ? "" : html`<span class="tag warn" role="status">${t("board.is_off_record")}</span>`}</form>`;
+      ${info?.ended ? "" : this.#form(recording)}`;
   }
 }
 customElements.define("hw-chapters", HwChapters);

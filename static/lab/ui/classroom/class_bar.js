@@ -1,7 +1,7 @@
-// What staff do with the whole class: lead, hold, pause, pace, timer, end.
+// What staff do with the whole class: lead, hold, pause, pace, timer; and its end.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, joined, learners, now_us, shownName, tree } from "./store.js";
+import { act, classSlug, clockText, followers, joined, now_us, shownName, tree } from "./store.js";
 
 const HOLD_S = 300;
 const TIMES_MIN = [1, 2, 3, 5, 10];
@@ -21,9 +21,8 @@ class HwClassBar extends HwElement {
       @click=${() => act({ op: "take_lead", lab })}>${t("board.take_lead")}</button>`;
     const isMine = lead.p === joined()?.you?.p;
     if (!isMine) return html`<span class="tag select">${t("board.leads", { name: shownName(lead.p, lead.name) })}</span>`;
-    const following = learners().filter(([, person]) => person.follows && person.presence === "here").length;
     return html`${this.#give()}<button class="btn on" aria-pressed="true"
-      @click=${() => act({ op: "end_lead" })}>● ${t("board.you_lead", { n: following })}</button>
+      @click=${() => act({ op: "end_lead" })}>● ${t("board.you_lead", { n: followers().length })}</button>
       ${hold ? html`<button class="btn on" aria-pressed="true" @click=${() => act({ op: "release" })}>${t("board.release",
         { left: clockText(hold - now_us.value) })}</button>`
         : html`<button class="btn" @click=${() => act({ op: "hold", seconds: HOLD_S })}>${t("board.hold")}</button>`}`;
@@ -64,16 +63,41 @@ class HwClassBar extends HwElement {
       <button @click=${() => act({ op: "set_timer", seconds: n * 60 })}>${t("board.timer_min", { n })}</button>`)}</div></details>`;
   }
 
+  #stage() {
+    const { stage } = tree.value;
+    if (!stage) return "";
+    const name = shownName(stage.p, stage.name);
+    /** @param {string} text */
+    const clear = (text) => html`<button class="btn" @click=${() => act({ op: "clear_stage" })}>${text}</button>`;
+    if (!stage.shown) return html`<span class="tag warn">${t("board.stage_asked", { name, left: clockText(stage.until_us
+      - now_us.value) })}</span>${clear(t("board.stage_withdraw"))}`;
+    return html`${clear(t("board.clear_stage", { name }))}<a class="btn pri" href="/r/${stage.lab}" target="_blank">${
+      t("board.stage_open")}</a>`;
+  }
+
   render() {
-    const { paused, stage } = tree.value;
+    const { paused, class: info } = tree.value;
+    if (info?.ended) return html`<b>${t("board.the_class")}</b><span class="tag">${t("class.ended")}</span><span class="spacer"></span>
+      <a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a>`;
+    const lab = tree.value.mine?.lab;
     return html`<b>${t("board.the_class")}</b>${this.#lead()}
+      ${lab ? html`<a class="btn" href="/r/${lab}" target="_blank">${t("class.own_lab")}</a>` : ""}
       <button class="btn ${paused ? "on" : ""}" aria-pressed=${paused ? "true" : "false"}
         @click=${() => act({ op: paused ? "resume_all" : "pause_all" })}>${paused ? `▶ ${t("board.resume_all")}`
           : `❚❚ ${t("board.pause_all")}`}</button>
       ${this.#pace()}<span class="spacer"></span>${this.#timer()}
-      ${stage ? html`<button class="btn" @click=${() => act({ op: "clear_stage" })}>${stage.shown
-        ? t("board.clear_stage", { name: stage.name || t("board.a_learner") })
-        : t("board.stage_asked", { name: stage.name, left: clockText(stage.until_us - now_us.value) })}</button>` : ""}`;
+      ${this.#stage()}`;
   }
 }
 customElements.define("hw-class-bar", HwClassBar);
+
+/** The end of the class, which the instructor confirms. */
+class HwClassEnd extends HwElement {
+  render() {
+    const { class: info, mine } = tree.value;
+    if (info?.ended || mine?.role !== "instructor") return "";
+    return html`<details class="pop up"><summary class="btn">${t("class.end")}</summary><div class="menu">
+      <button @click=${() => act({ op: "end_class" })}>${t("class.end_sure")}</button></div></details>`;
+  }
+}
+customElements.define("hw-class-end", HwClassEnd);

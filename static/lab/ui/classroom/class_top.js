@@ -1,12 +1,13 @@
 // The top of the instructor's page: class time, how many are here, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, connection, hidesNames, learners, now_us, shed, tree, waiting } from "./store.js";
+import { isAttacked } from "./door_code.js";
+import { act, classSlug, clockText, connection, hidesNames, learners, now_us, shed, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
   render() {
-    const { door } = tree.value;
+    const { door, class: info } = tree.value;
     const all = learners();
     const here = all.filter(([, person]) => person.presence === "here").length;
     const away = all.length - here;
@@ -17,11 +18,13 @@ class HwClassTop extends HwElement {
       <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
       ${shed.value ? html`<span class="tag warn" role="status" title=${measures.join(" · ")}>${t("board.shed",
         { what: measures.at(-1) })}</span>` : ""}
+      ${isAttacked.value ? html`<a class="chip warn" role="alert" href="/classes/${classSlug.value}/" title=${t("door.attack_hint")}>${
+        t("door.attack")}</a>` : ""}
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
-      <button class="chip"
+      ${info?.ended ? "" : html`<button class="chip"
         @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
-          t(door?.is_open ? "board.close_door" : "board.open_door")}</button>
+          t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
       ${closed ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
         : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
   }

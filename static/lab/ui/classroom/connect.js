@@ -1,5 +1,6 @@
 // The connection of a page with its class.
 import { changed, classSlug, join } from "./store.js";
+import { ownLab } from "./looked_at.js";
 import { ClassRoom } from "../../core/classroom/class_room.js";
 
 /**
@@ -14,6 +15,7 @@ export function connect(slug, place, frame) {
     changed,
     frame,
     isHidden: () => document.hidden,
+    lab: ownLab,
     now_ms: () => performance.now(),
     WebSocketClass: WebSocket,
   });

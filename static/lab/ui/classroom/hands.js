@@ -2,6 +2,7 @@
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
+import { runOf } from "./followed.js";
 import { act, learners, minutes, opened, shownName, tree } from "./store.js";
 
 /** @import { Instant } from "../../core/classroom/class.d.ts" */
@@ -29,7 +30,11 @@ async function open(p, at, event) {
  * @param {string} p the learner @param {Instant} at @param {string} text
  */
 export function instantLink(p, at, text) {
-  if (tree.value.people?.[p]?.lab?.split("/")[0] !== at.lab.split("/")[0])
+  // What everybody is shown needs no look.
+  const { lead, stage, people } = tree.value;
+  if ([lead?.lab, stage?.shown && stage.lab].some((lab) => lab && runOf(lab) === runOf(at.lab)))
+    return html`<a class="at" href=${addressOf(at)}>${text}</a>`;
+  if (runOf(people?.[p]?.lab) !== runOf(at.lab))
     return html`<span class="dim">${t("board.in_earlier_lab", { at: instant(at.at_us, 3) })}</span>`;
   const opens = (/** @type {MouseEvent} */ event) => open(p, at, event);
   return html`<a class="at" href=${addressOf(at)} @click=${opens} @auxclick=${opens}>${text}</a>`;

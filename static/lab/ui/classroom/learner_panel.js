@@ -1,11 +1,13 @@
 // The class at the side of the learner's lab: notes of staff, the poll, hand and questions.
+import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
 import { language, t } from "../kit/i18n.js";
 import { keepVote, keptVote } from "../kit/kept_votes.js";
-import { lookedAt } from "./looked_at.js";
+import { runOf } from "./followed.js";
+import { lookedAt, ownLab } from "./looked_at.js";
 import "./refusal.js";
-import { outcomeOf } from "./poll_outcome.js";
-import { splitOf } from "./poll_split.js";
+import { outcomeOf, splitOf } from "./poll_result.js";
 import { act, answerText, classSlug, clockText, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
@@ -19,14 +21,28 @@ function answerOf(number, poll) {
   return kept?.round === poll.round ? kept : null;
 }
 
-/** How sure the participant is of the answer, in percent. @param {number} sure */
-const sureField = (sure) => html`<label class="field">${t("board.mine.how_sure")}<input type="range" name="sure" min="0" max="100" step="5"
-  .value=${String(sure)} aria-valuetext=${`${sure} %`} @input=${(/** @type {Event} */ event) => {
-    const range = /** @type {HTMLInputElement} */ (event.target);
-    range.setAttribute("aria-valuetext", `${range.value} %`);
-  }} /></label>`;
+/** Where the participant has moved the slider of a round to, in percent. */
+const moved = signal({ round: "", sure: "" });
+
+/** How sure the participant is of the answer. @param {string} round @param {number} given in percent */
+function sureField(round, given) {
+  const sure = moved.value.round === round ? moved.value.sure : String(given);
+  return html`<label class="field"><span class="row">${t("board.mine.how_sure")}
+    <span class="mono" aria-hidden="true">${sure} %</span></span><input type="range" name="sure" min="0" max="100" step="5"
+    .value=${sure} aria-valuetext=${`${sure} %`} @input=${onValue((value) => (moved.value = { round, sure: value }))} /></label>`;
+}
 
 class HwClassPanel extends HwElement {
+  static properties = { taking: { state: true }, undoing: { state: true } };
+
+  constructor() {
+    super();
+    /** The state that is being taken. */
+    this.taking = "";
+    /** The lab whose changes by a helper are being undone. */
+    this.undoing = "";
+  }
+
   /** @param {SubmitEvent} event */
   async #ask(event) {
     event.preventDefault();
@@ -34,7 +50,19 @@ class HwClassPanel extends HwElement {
     const data = new FormData(form);
     const text = String(data.get("question")).trim();
     const at = lookedAt();
-    if (text && at && await act({ op: "ask", text, lang: language, at, named: data.has("named") })) form.reset();
+    if (!text || !at || !await act({ op: "ask", text, lang: language, at, named: data.has("named") })) return;
+    form.reset();
+    this.#keepQuestion("");
+  }
+
+  /** A question that is not sent yet, across pages: the class may go on with another lesson while it is written. */
+  get #kept() {
+    return `highwater.question.${classSlug.peek()}`;
+  }
+
+  /** @param {string} text */
+  #keepQuestion(text) {
+    sessionStorage.setItem(this.#kept, text);
   }
 
   /** @param {number} number @param {Poll} poll @param {SubmitEvent} event */
@@ -51,6 +79,18 @@ class HwClassPanel extends HwElement {
     // The class still has the answer before a refused one.
     if (!await act({ op: "vote", poll: number, answer, sure })) keepVote(ballot, before);
     this.requestUpdate();
+  }
+
+  /** What there is to know of this page's lab and the lesson that the class is at. @param {Mine} mine */
+  #lesson({ role, own_lab: lab, lab_refused: why, taken }) {
+    if (why) return html`<div class="card asked" role="status"><b>${t(`class.lesson.no_lab.${why}`)}</b>
+      <p>${t("class.lesson.no_lab_todo")}</p><div class="button-row"><a class="btn small pri" href="/classes/${classSlug.value}/">${
+        t("class.lesson.try_again")}</a><a class="btn small" href="/runs/">${t("runs.title")}</a></div></div>`;
+    const { lead, stage } = tree.value;
+    const isNow = [lab, ...Object.values(taken), lead?.lab, stage?.lab].some((one) => runOf(one) === runOf(ownLab));
+    if (role !== "learner" || !lab || isNow) return "";
+    return html`<p class="tag warn">${t("class.lesson.earlier")}</p><div class="button-row"><a class="btn small pri" href="/r/${lab}">${
+      t("class.own_lab")}</a></div>`;
   }
 
   /** @param {Mine} mine */
@@ -99,15 +139,17 @@ class HwClassPanel extends HwElement {
     if (help.until_us) return html`<div class="card asked" role="alert"><b>${t("board.mine.helped", { name })}</b>
       <div class="button-row"><button class="btn small pri" @click=${() => act({ op: "choose_help",
         kept: true })}>${t("board.mine.keep")}</button>
-        <button class="btn small" @click=${() => act({ op: "choose_help",
-          kept: false })}>${t("board.mine.as_it_was")}</button></div></div>`;
+        <button class="btn small" ?disabled=${Boolean(this.undoing)} @click=${() => this.#undo(mine.lab)}>${
+          t("board.mine.as_it_was")}</button></div></div>`;
     return html`<div class="card asked" role="status"><b>${t("board.mine.helping", { name })}</b>
       ${help.wheel === help.by ? html`<button class="btn small" @click=${() => act({ op: "take_wheel",
-        p: this.#me() })}>${t("board.mine.take_wheel")}</button>` : ""}</div>`;
+        p: joined()?.you?.p })}>${t("board.mine.take_wheel")}</button>` : ""}</div>`;
   }
 
-  #me() {
-    return Object.entries(tree.value.people ?? {}).find(([, person]) => person.lab === tree.value.mine?.lab)?.[0] ?? "";
+  /** Undoes what a helper did: the lab goes on in a branch from before, which this page opens. @param {string} lab with the changes */
+  async #undo(lab) {
+    this.undoing = lab;
+    if (!await act({ op: "choose_help", kept: false })) this.undoing = "";
   }
 
   /** @param {Mine} mine */
@@ -127,7 +169,7 @@ class HwClassPanel extends HwElement {
         : html`<label class="field">${t("board.mine.answer")}<input name="answer" type="text" inputmode=${poll.form === "number" ? "numeric"
           : "text"}
             maxlength="120" required .value=${given?.answer ?? ""} /></label>`}
-        ${poll.asks_sure ? sureField(given?.sure ?? 50) : ""}
+        ${poll.asks_sure ? sureField(`${number}/${poll.round}`, given?.sure ?? 50) : ""}
         <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button>
         ${given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
         ${given && poll.anonymous ? html`<p class="dim">${t("board.mine.counted_later")}</p>` : ""}</form>`
@@ -143,11 +185,34 @@ class HwClassPanel extends HwElement {
     if (!given.length || mine.role !== "learner") return "";
     return html`<section class="card" aria-labelledby="class-states">
       <h2 class="block-title" id="class-states">${t("board.mine.states")}</h2>
-      <ul class="state-list">${given.map(([number, { at_us: at }]) => html`<li><span>${t("board.mine.state", { n: number,
+      <ul class="state-list">${given.map(([number, { at_us: at }], index) => html`<li><span>${t("board.mine.state", { n: index + 1,
         at: (at / 1e6).toFixed(3) })}</span>${mine.taken[number]
-        ? html`<a class="btn small" href="/r/${mine.taken[number]}">${t("board.mine.open_state")}</a>`
-        : html`<button class="btn small pri" @click=${() => act({ op: "take_state",
-          handout: Number(number) })}>${t("board.mine.take_state")}</button>`}</li>`)}</ul></section>`;
+        ? runOf(mine.taken[number]) === runOf(ownLab) ? html`<span class="tag ok">${t("board.mine.state_open")}</span>`
+          : html`<a class="btn small" href="/r/${mine.taken[number]}">${t("board.mine.open_state")}</a>`
+        : html`<button class="btn small pri" ?disabled=${this.taking === number} @click=${() => this.#take(number)}>${
+          t("board.mine.take_state")}</button>`}</li>`)}</ul></section>`;
+  }
+
+  /** Makes a run that continues from a state, and opens it. @param {string} number */
+  async #take(number) {
+    this.dispatchEvent(new Event("hw-works-alone", { bubbles: true }));
+    this.taking = number;
+    if (!await act({ op: "take_state", handout: Number(number) })) this.taking = "";
+  }
+
+  updated() {
+    const question = /** @type {HTMLTextAreaElement | null} */ (this.querySelector("#class-question:not(.kept)"));
+    if (question) {
+      question.classList.add("kept");
+      question.value = sessionStorage.getItem(this.#kept) ?? "";
+    }
+    const { mine } = tree.peek();
+    const taken = this.taking && mine?.taken[this.taking];
+    // Another tab may have brought another run to the front meanwhile.
+    const before = this.undoing && mine?.lab !== this.undoing && runOf(mine?.lab) === runOf(this.undoing) && mine?.lab;
+    if (!taken && !before) return;
+    this.taking = this.undoing = "";
+    location.assign(`/r/${taken || before}`);
   }
 
   /** @param {Mine} mine */
@@ -170,14 +235,15 @@ class HwClassPanel extends HwElement {
     if (mine.waits) return html`<div class="class-panel"><p>${t("board.mine.waits")}</p></div>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
-    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}
+    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#lesson(mine)}${this.#told(mine)}
+      ${this.#asked(mine)}${this.#poll(mine)}
       ${this.#handouts(mine)}
       ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
         @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
         ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>
         <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
         <form class="note" @submit=${this.#ask}><label class="field">${t("board.mine.ask")}<textarea id="class-question" name="question"
-          rows="2" maxlength="500"></textarea></label>
+          rows="2" maxlength="500" @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
           <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
           <button class="btn small">${t("board.mine.send_question")}</button><small
             class="dim">${t("board.mine.ask_note")}</small></form>` : ""}

@@ -2,8 +2,9 @@
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
-import { act, clockText, joined, opened, shownName, stuckText, tree } from "./store.js";
+import { act, clockText, joined, now_us, opened, shownName, stuckText, tree } from "./store.js";
 import { instantLink } from "./hands.js";
+import "./refusal.js";
 import { stepRow } from "./tile.js";
 
 /** @import { Person } from "../../core/classroom/class.d.ts" */
@@ -30,6 +31,7 @@ class HwPerson extends HwElement {
     const looks = person.looked_by?.includes(me);
     const help = person.help;
     return html`<p class="row">${stepRow(person, tree.value.class?.steps ?? 0)}</p>
+      ${person.lab_refused ? html`<p class="tag bad">${t(`board.lab_refused.${person.lab_refused}`)}</p>` : ""}
       ${person.stuck ? html`<p><span class="tag ${person.stuck === "asks" ? "warn" : "bad"}">${stuckText(person)}</span>
         ${person.stuck === "asks" ? "" : html`<button class="btn small" @click=${() => act({ op: "see_stuck",
           p })}>${t("board.saw_it")}</button>`}</p>` : ""}
@@ -42,14 +44,30 @@ class HwPerson extends HwElement {
           p })}>${t("board.end_help")}</button>`
           : html`<button class="btn" ?disabled=${!person.lab || Boolean(help)} @click=${() => act({ op: "begin_help",
             p })}>${t("board.begin_help")}</button>`}
-        <button class="btn" ?disabled=${!person.lab || (person.stage_refusals ?? 0) >= 2} @click=${() => act({ op: "ask_stage",
-          p })}>${t("board.ask_stage")}</button>
+        ${this.#stage(p, person)}
         ${person.hand ? html`<button class="btn" @click=${() => act({ op: "lower_hand", p })}>${t("board.lower_hand")}</button>` : ""}
       </div>
       <p class="dim">${t("board.look_note")}</p>
       <label class="field inline">${t("board.time_percent")}<select @change=${(/** @type {Event} */ event) =>
         act({ op: "extend_time", p, percent: Number(/** @type {HTMLSelectElement} */ (event.target).value) })}>
         ${[100, 150, 200].map((n) => html`<option value=${n} ?selected=${person.time_percent === n}>${n} %</option>`)}</select></label>`;
+  }
+
+  /** The invitation to the stage, and what became of it. @param {string} p @param {Person} person */
+  #stage(p, person) {
+    const { stage } = tree.value;
+    const isTheirs = stage?.p === p;
+    const name = shownName(p, person.name);
+    const text = !isTheirs ? t("board.ask_stage") : stage.shown ? t("board.on_stage")
+      : t("board.stage_asked", { name, left: clockText(stage.until_us - now_us.value) });
+    const declined = person.stage_refusals ?? 0;
+    const why = !person.may_be_asked ? t("board.stage_not_again") : stage && !isTheirs ? t("board.stage_taken") : "";
+    return html`<button class="btn" ?disabled=${!person.lab || Boolean(stage) || !person.may_be_asked}
+        @click=${() => act({ op: "ask_stage", p })}>${text}</button>
+      ${why ? html`<span class="dim">${why}</span>` : ""}
+      ${isTheirs ? html`<button class="btn" @click=${() => act({ op: "clear_stage" })}>${stage.shown ? t("board.clear_stage", { name })
+        : t("board.stage_withdraw")}</button>` : ""}
+      ${declined ? html`<span class="tag warn" role="status">${t("board.stage_declined", { n: declined })}</span>` : ""}`;
   }
 
   /** @param {string} p @param {Person} person */
@@ -74,6 +92,7 @@ class HwPerson extends HwElement {
       <header><h2 id="person-name"><bdi>${name}</bdi></h2><span class="tag">${t(`board.role.${person.role}`)}</span>
         <span class="tag">${t(`board.presence.${person.presence}`)}</span><span class="spacer"></span>
         <button class="btn small" autofocus @click=${() => (opened.value = "")}>${t("board.close")}</button></header>
+      <hw-class-refusal></hw-class-refusal>
       ${person.role === "learner" ? this.#work(p, person) : ""}
       <form class="note" @submit=${this.#note}><label class="field">${t("board.note_to", { name })}<textarea name="note" rows="2"
         maxlength="2000"></textarea></label>

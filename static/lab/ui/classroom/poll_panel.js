@@ -1,9 +1,9 @@
 // The poll of staff: make one, open it, let the class discuss, ask again, show the split, settle it by the lab.
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
+import { lessonName } from "./lessons.js";
 import { act, clockText, currentPoll, learners, now_us, tree } from "./store.js";
-import { outcomeOf } from "./poll_outcome.js";
-import { splitOf } from "./poll_split.js";
+import { outcomeOf, splitOf } from "./poll_result.js";
 
 /** @import { Poll } from "../../core/classroom/class.d.ts" */
 
@@ -145,13 +145,20 @@ class HwPollPanel extends HwElement {
         byHand}</details>` : byHand}`;
   }
 
+  /** A poll outlasts its lesson. @param {Poll} of */
+  #title({ step, lesson }) {
+    if (!step) return t("board.poll.title");
+    const isPast = lesson !== tree.value.class?.chapter;
+    return isPast ? t("board.poll.step_of", { n: step, lesson: lessonName(lesson) }) : t("board.poll.step_title", { n: step });
+  }
+
   render() {
     const current = currentPoll();
     if (!current) return html`<h2 class="block-title">${t("board.poll.title")}</h2><p
-      class="dim">${t("board.poll.none")}</p>${this.#maker()}`;
+      class="dim">${t("board.poll.none")}</p>${tree.value.class?.ended ? "" : this.#maker()}`;
     const [poll, of] = current;
     const here = learners().length;
-    return html`<h2 class="block-title">${of.step ? t("board.poll.step_title", { n: of.step }) : t("board.poll.title")}
+    return html`<h2 class="block-title">${this.#title(of)}
         <span class="mono">${t("board.poll.answered", { n: of.votes ?? 0, of: here })}</span></h2>
       <p class="question" lang=${of.lang}>${of.text}</p>
       <p class="row"><span class="tag">${t(`board.poll.phase.${of.phase}`)}</span>${of.round > 1 ? html`<span
@@ -160,7 +167,8 @@ class HwPollPanel extends HwElement {
       ${of.phase === "open" && of.anonymous ? html`<p class="dim">${t("board.poll.counted_later")}</p>` : ""}
       ${splitOf(of)}
       ${of.advice ? html`<p class="advice">${t(`board.poll.advice.${of.advice}`)}</p>` : ""}
-      <div class="button-row">${this.#buttons(poll, of)}</div>${this.#settling(poll, of)}`;
+      ${tree.value.class?.ended ? outcomeOf(of)
+        : html`<div class="button-row">${this.#buttons(poll, of)}</div>${this.#settling(poll, of)}`}`;
   }
 }
 customElements.define("hw-poll-panel", HwPollPanel);

@@ -1,6 +1,7 @@
 // The class of this page: its state as signals, acts with their refusals, and what several panels compute from both.
 import { signal } from "@preact/signals-core";
-import { has, t } from "../kit/i18n.js";
+import { inLanguage } from "../../core/classroom/polls.js";
+import { has, language, t } from "../kit/i18n.js";
 
 /** @import { Act, ClassTree, Person, Poll, Tile } from "../../core/classroom/class.d.ts" */
 /** @import { ClassRoom, Said } from "../../core/classroom/class_room.js" */
@@ -48,11 +49,14 @@ export function join(to) {
 
 /** Takes what is new in the class. @param {string} what @param {ClassRoom} from */
 export function changed(what, from) {
-  if (what === "tree") tree.value = { ...from.tree };
+  if (what === "tree") tree.value = inLanguage(from.tree, language);
   else if (what === "tiles") tiles.value = { ...from.tiles };
   else if (what === "said") said.value = from.said;
   else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
-  else connection.value = { state: from.connection, closed: from.closed };
+  else {
+    connection.value = { state: from.connection, closed: from.closed };
+    now_us.value = from.clock.us; // Until then it was not known.
+  }
 }
 
 /** Does something in the class; a refusal is shown. Returns whether it was done. @param {Act} act */
@@ -73,6 +77,9 @@ export async function act(act) {
 /** The learners who are in, by number. */
 export const learners = () =>
   Object.entries(tree.value.people ?? {}).filter(([, person]) => person.role === "learner" && person.presence !== "left" && !person.waits);
+
+/** Those of them who follow, as staff know them. */
+export const followers = () => learners().filter(([, person]) => person.follows && person.presence === "here");
 
 /** Those who wait at the door. */
 export const waiting = () => Object.entries(tree.value.people ?? {}).filter(([, person]) => person.waits && person.presence !== "left");

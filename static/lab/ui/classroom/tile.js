@@ -10,7 +10,7 @@ const LANE_H = 16;
 const WIDTH = SLOTS * PITCH;
 const BEHIND = 5;
 /** Signs of steps: untouched, active, done, done with hints, lost. */
-const SIGNS = { done: "✓", hinted: "h", lost: "↺", active: "·", stuck: "!", none: "" };
+export const SIGNS = { done: "✓", hinted: "h", lost: "↺", active: "·", stuck: "!", none: "" };
 
 /** How a replica is drawn, by its role. */
 const LOOKS = { l: "leader", i: "isr", o: "out", x: "offline" };

@@ -1,7 +1,7 @@
 // The wall: a tile for each learner's lab, those who need help first.
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { learners, minutes, needsHelp, now_us, opened, shownName, sorted, stuckText, tiles, tree, joined } from "./store.js";
+import { learners, minutes, needsHelp, now_us, opened, shownName, sorted, stuckText, tiles, tree, joined, waiting } from "./store.js";
 import { picture, stepRow } from "./tile.js";
 import { board } from "./board_state.js";
 
@@ -76,6 +76,7 @@ class HwWall extends HwElement {
 
   /** @param {Person} person */
   #place(person) {
+    if (person.lab_refused) return t("board.lab_refused");
     if (person.presence === "away") return t("board.away");
     if (person.stuck && person.stuck !== "asks") return t(`board.stuck_word.${person.stuck}`);
     const steps = tree.value.class?.steps ?? 0;
@@ -86,13 +87,14 @@ class HwWall extends HwElement {
   render() {
     const { stage, class: info } = tree.value;
     const people = this.#ordered(learners());
-    if (!people.length) return html`<p class="nobody">${t("board.nobody")}</p>`;
+    if (!people.length) return html`<p class="nobody">${t(waiting().length ? "board.nobody_admitted" : "board.nobody")}</p>`;
     /** @param {[string, Person]} learner */
     const tile = ([p, person]) => {
       const name = shownName(p, person.name);
-      const isOnStage = stage?.p === p;
+      const isOnStage = stage?.p === p && stage.shown;
       const isDone = (person.step ?? 1) > (info?.steps ?? 0);
-      const look = [needsHelp(person) && "stuck", person.hand && "hand", isOnStage && "shown", person.presence === "away" && "away"];
+      const isInTrouble = needsHelp(person) || person.lab_refused;
+      const look = [isInTrouble && "stuck", person.hand && "hand", isOnStage && "shown", person.presence === "away" && "away"];
       return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name} title=${stuckText(person)}
         @click=${() => (opened.value = p)}>
         <span class="row"><b><bdi>${name}</bdi></b><span class="flags">${person.hand ? html`<span role="img"

@@ -1,7 +1,7 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
 import { sentence as labelOf } from "../../core/events/codec.js";
 import { roleOf } from "../../core/view/selectors.js";
-import { html } from "./element.js";
+import { html, icon } from "./element.js";
 import { language, t, texts } from "./i18n.js";
 
 /** @import { AnyEvent } from "../../core/events/events.d.ts" */
@@ -23,7 +23,7 @@ export const labelled = (words) => texts.render(words ?? "");
 /** The lines of a command's output that went to standard error. */
 export const ERROR_LINE = /^! /;
 /** A line that a command printed: the lab's messages in the visitor's language, Kafka's words unchanged. @param {string} line */
-export const printed = (line) => texts.printed(line);
+export const printed = (line) => upright(texts.printed(line));
 
 /**
  * A field of an alarm, a message; an alarm of an old recording brings both languages instead.
@@ -84,14 +84,23 @@ export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" 
 export const breakable = (line) => line.split(/(?<=[A-Z]_)(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z][a-z])/)
   .flatMap((part, place) => (place ? [html`<wbr>`, part] : [part]));
 
+/** The symbols of the controls whose keys a text names. @type {Record<string, string>} */
+const CONTROLS = { Space: "play", 空格: "play", Enter: "step", Tab: "complete", "]": "speed", G: "groups", "`": "console" };
+/** A key after the name of what it does, as in "play (`Space`)". */
+export const KEY_OF_A_CONTROL = /[(（](?:`(?:Space|空格|Enter|Tab|\]|G)`|`` ` ``)[)）]/g;
+const KEY = /^[(（]`+ ?(.+?) ?`+[)）]$/;
+const INLINE = new RegExp(`(${KEY_OF_A_CONTROL.source}|${/`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*/.source})`);
+
 /**
- * `code`, **bold** and *emphasis* of a line; the others may be inside bold. Code that is a backtick is written `` ` ``.
+ * `code`, **bold** and *emphasis* of a line; the others may be inside bold. Code that is a backtick is written `` ` ``. A key in
+ * parentheses is shown with the symbol of its control, and on a phone, which has no keys, as that symbol only.
  * @param {string} text
  * @returns {(string | TemplateResult)[]}
  */
 export function inline(text) {
-  const parts = text.split(/(`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)/);
-  return parts.map((part) => {
+  return text.split(INLINE).map((part) => {
+    const key = KEY.exec(part)?.[1];
+    if (key) return html`<span class="key">${part[0]}${icon(CONTROLS[key])}<kbd>${key}</kbd>${part.at(-1)}</span>`;
     if (part.startsWith("`` ")) return html`<code>${part.slice(3, -3)}</code>`;
     if (part.startsWith("`")) return html`<code>${breakable(part.slice(1, -1))}</code>`;
     if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
@@ -100,12 +109,21 @@ export function inline(text) {
   });
 }
 
+/** A text in which characters that turn the direction of what follows are written as escapes. @param {string} text */
+const upright = (text) => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+  (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /** A line of the console in which no option breaks after its hyphens. @param {string} line */
-export const typed = (line) => line.split(/(\s+)/).map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
+export const typed = (line) => upright(line).split(/(\s+)/)
+  .map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
+
+/** A part of a line that is to be filled in before the line can run: `broker-2/archive-0/<first-offset>.index`. */
+export const BLANK = /<[^<>\s]+>/;
 
 /** A line of code: with `runs` a button, because the console runs it. @param {string} line @param {boolean} runs */
 const codeLine = (line, runs) => (runs
-  ? html`<button type="button" class="code-line" title=${t("exercise.run_line")}>${typed(line)}</button>`
+  ? html`<button type="button" class="code-line" data-takes="act" title=${
+    t(BLANK.test(line) ? "exercise.fill_line" : "exercise.run_line")}>${typed(line)}</button>`
   : html`<span class="code-line">${typed(line)}</span>`);
 
 /** @param {string} text @param {boolean} runs @returns {TemplateResult} */

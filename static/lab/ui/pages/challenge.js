@@ -6,7 +6,8 @@ const said = judging?.querySelector("[role=status]");
 
 /** @returns {Promise<void>} */
 async function poll() {
-  const answer = await fetch(judging?.getAttribute("data-progress") ?? "");
+  const answer = await fetch(judging?.getAttribute("data-progress") ?? "").catch(() => null);
+  if (!answer) return void setTimeout(poll, POLL_MS); // The server is away.
   if (!answer.ok) return location.reload();
   /** @type {{ state: string, done: number, said: string }} */
   const now = await answer.json();

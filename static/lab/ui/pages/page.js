@@ -1,4 +1,4 @@
-// On every page: the switches for theme and language, which keep the instant shown; what a tab forgets at sign-out.
+// On every page: the switches for theme, density and language, which keep the instant shown; what a tab forgets at sign-out.
 import { forgetVotes } from "../kit/kept_votes.js";
 import { fetchAhead } from "../kit/ahead.js";
 import { closest } from "../kit/events.js";
@@ -17,9 +17,15 @@ addEventListener("click", (event) => {
     location.reload();
     return;
   }
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  keep("theme", theme);
-  document.documentElement.dataset.theme = theme;
+  const { dataset } = document.documentElement;
+  if (link.dataset.preference === "density") {
+    dataset.density = dataset.density === "compact" ? "comfortable" : "compact";
+    keep("density", dataset.density);
+    dispatchEvent(new CustomEvent("densitychange"));
+    return;
+  }
+  dataset.theme = dataset.theme === "dark" ? "light" : "dark";
+  keep("theme", dataset.theme);
   dispatchEvent(new CustomEvent("themechange"));
 });
 

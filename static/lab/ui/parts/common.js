@@ -33,7 +33,7 @@ export const section = (title, extra, body) =>
  * @param {string} [className]
  */
 export const opener = (kind, className = "") => isAlone ? "" : html`<button type="button" class="btn small ${className}"
-  @click=${() => (overlay.value = { kind })}>
+  data-takes="act" @click=${() => (overlay.value = { kind })}>
   ${icon("plus")}${t(`open.${kind}`)}</button>`;
 
 /** Name-value pairs in two columns: [name, value, wide?]. Falsy pairs are left out. @param {(Fact | Falsy)[]} pairs */
@@ -98,7 +98,8 @@ export function value(pointer, text, previous) {
  * @param {string} [className]
  */
 export const lineButton = (label, line, className = "") =>
-  html`<button type="button" class="btn small ${className}" title=${line} @click=${() => act(line)}>${label}</button>`;
+  html`<button type="button" class="btn small ${className}" data-takes="act" title=${line}
+    @click=${() => act(line)}>${label}</button>`;
 
 /** What can be done to a thing, as buttons. @param {View} view @param {string} what */
 export function actions(view, what) {

@@ -11,8 +11,9 @@ import { toggleConsole } from "../store/console.js";
 import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab,
-  tab, welcome } from "../store/state.js";
+import { consoleOpen, effect, exercise, index, moment, ownWelcome, panels, partition, player, SCREENS, sheetOpen, shown,
+  sideTab, tab, welcome } from "../store/state.js";
+import { isNarrow } from "../store/room.js";
 import { inline } from "../kit/words.js";
 
 /** @import { BranchInfo } from "../../core/recording/recording.js" */
@@ -38,8 +39,7 @@ function bring(part) {
 export function toggleSide(name) {
   const open = panels.value.side && sideTab.value === name;
   sideTab.value = name;
-  const isNarrow = matchMedia("(max-width: 1279px)").matches;
-  panels.value = { side: !open, inspector: isNarrow ? open : panels.value.inspector };
+  panels.value = { side: !open, inspector: isNarrow.peek() ? open : panels.value.inspector };
   bring(".side");
 }
 
@@ -82,8 +82,9 @@ class HwRail extends HwElement {
       ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
       ${isAlone ? "" : html`${this.item("console", { key: "C", press: toggleConsole, pressed: consoleOpen.value })}
-        <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
-          aria-label=${t("analytics.title")}>${icon("chart")}</a>`}
+        ${ownWelcome.value?.rights.includes("export") === false ? "" : html`<a
+          href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
+          aria-label=${t("analytics.title")}>${icon("chart")}</a>`}`}
       <div class="spacer"></div>
       ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
       ${isAlone ? "" : html`<a class="wide-only" href="/runs/" title=${t("runs.title")}
@@ -170,9 +171,10 @@ class HwStageBar extends HwElement {
     };
     // Where not all of them fit, the first ones are shown.
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
-      ${of(leaderless, "bad", "✕", "leaderless")}${of(under, "warn", "▲", "under")}
+      ${of(leaderless, "bad", "✕", "leaderless")}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}
       ${records ? html`<button class="tag" @click=${() => showScreen("alarms")}>○ ${t("health.lost", { n: records })}</button>` : ""}
+      ${of(under, "warn", "▲", "under")}
       ${waiting ? html`<span class="tag warn" title=${t("connect.time")}>▲ ${t("health.waiting")}</span>` : ""}
       ${unexplained.length + explained.length ? "" : html`<span class="tag ok"
         title=${t("health.invariants_title")}>✓ ${t("health.invariants", { n: INVARIANTS.length })}</span>`}`;
@@ -209,7 +211,7 @@ class HwStageBar extends HwElement {
   render() {
     const { view } = moment.value;
     const side = t(`side.${sideTab.value}`);
-    return html`<div class="cv-h">
+    return html`<h2 class="sr">${t(`stage.${shown.value}`)}</h2><div class="cv-h">
       ${isAlone ? "" : html`<button class="chip drawer" aria-pressed=${panels.value.side} title="${side} ( E )"
         @click=${() => toggleSide(sideTab.value)}>${icon("left")}<span>${side}</span></button>`}
       <span class="seg" role="group" aria-label=${t("stage.view")}>
@@ -250,10 +252,12 @@ class HwEmpty extends HwElement {
     if (topicNames(view).length || shown.value !== "picture") return html``;
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
     if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
+    // A lesson itself says which topic to create.
+    const isGuided = isAlone || exercise.value !== null;
     return html`<div class="nothing">
-      <p>${inline(t(isAlone ? "alone.no_topics" : "empty.topics", { n: brokers.length }))}</p>
+      <p>${inline(t(isGuided ? "alone.no_topics" : "empty.topics", { n: brokers.length }))}</p>
       <span class="row">
-        ${isAlone ? "" : html`<button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${
+        ${isGuided ? "" : html`<button class="btn pri" data-takes="act" @click=${() => (overlay.value = { kind: "topic" })}>${
           t("topic.create_orders")}</button>`}
         ${exercises.length && !exercise.value && !isAlone
           ? html`<button class="btn" @click=${openExercises}>${t("empty.open_exercise")}</button>` : ""}

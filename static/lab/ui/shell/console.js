@@ -7,9 +7,10 @@ import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
 import { offered, takesFocus, toggleConsole } from "../store/console.js";
+import { lacks } from "../store/rights.js";
 import { consoleOpen, effect, moment, player, signal, welcome } from "../store/state.js";
-import { stepRpc } from "../store/time.js";
-import { ERROR_LINE, printed, typed } from "../kit/words.js";
+import { stepRpc, togglePlay } from "../store/time.js";
+import { BLANK, ERROR_LINE, printed, typed } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { ConsoleEntry } from "../../core/view/view.d.ts" */
@@ -58,6 +59,8 @@ class HwConsole extends HwElement {
   offer(line) {
     this.input.value = line;
     this.input.focus();
+    const blank = BLANK.exec(line);
+    if (blank) this.input.setSelectionRange(blank.index, blank.index + blank[0].length);
   }
 
   async #send() {
@@ -95,6 +98,7 @@ class HwConsole extends HwElement {
   }
 
   async #complete() {
+    if (lacks("act")) return;
     if (this.#offers.value.length) {
       this.#chosen.value = (this.#chosen.value + 1) % this.#offers.value.length;
       return;
@@ -115,6 +119,7 @@ class HwConsole extends HwElement {
       this.#offers.value = items;
       this.#chosen.value = -1;
     }
+    this.input.focus();
   }
 
   /** @param {KeyboardEvent} event */
@@ -127,6 +132,9 @@ class HwConsole extends HwElement {
       event.preventDefault();
       if (offers.length && this.#chosen.value >= 0) this.#take(offers[this.#chosen.value]);
       else this.#send();
+    } else if (event.key === " " && !this.input.value) {
+      event.preventDefault(); // On an empty line, as outside of the field.
+      togglePlay();
     } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       event.preventDefault();
       this.#walk(event.key === "ArrowUp" ? -1 : 1);
@@ -213,7 +221,9 @@ class HwConsole extends HwElement {
       <form class="prompt-line" @submit=${onSubmit(() => {})}>
         <label class="prompt" for="console-line" aria-label=${title}>$</label>
         <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false"
-          placeholder=${t("console.placeholder")} @keydown=${this.#key} @input=${() => (this.#offers.value = [])}>
+          data-takes="act" placeholder=${t("console.placeholder")} @keydown=${this.#key} @input=${() => (this.#offers.value = [])}>
+        <button type="button" class="ghost complete" data-takes="act" title=${t("console.complete")} aria-label=${t("console.complete")}
+          @click=${this.#complete}>${icon("complete")}</button>
         <button type="button" class="ghost" title="${t("console.close")} ( C )" aria-label=${t("console.close")}
           @click=${toggleConsole}>${icon("close")}</button>
       </form>`;

@@ -1,11 +1,11 @@
 // What follows the last step of a lesson: the causal chain of this run, the explanation, a question in another setting, what is next.
-import { html } from "../kit/element.js";
+import { html, nothing } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
 import { breakable, inline, markdown } from "../kit/words.js";
 import { request, here } from "../store/api.js";
 import { exercises } from "../store/exercises.js";
-import { send, stopsOf } from "../store/lesson.js";
+import { send, stopsOf, whoGoesOn } from "../store/lesson.js";
 import { effect, exercise, signal } from "../store/state.js";
 import { seekSeq } from "../store/time.js";
 
@@ -50,10 +50,11 @@ function causes(title) {
 /** @param {number} choices how many */
 function sure(choices) {
   return html`<div class="conf" role="radiogroup" aria-label=${t("exercise.confidence")}><span>${t("exercise.confidence")}</span>
-      <div class="seg">${stopsOf(choices).map((stop, place) => html`<button role="radio" aria-checked=${stop === mine.value.confidence}
+      <div class="seg" data-takes="answer">${stopsOf(choices).map((stop, place) => html`<button role="radio"
+        aria-checked=${stop === mine.value.confidence}
         @click=${() => (mine.value = { ...mine.value, confidence: stop })}>
         ${place ? `${Math.round(stop * 100)} %` : t("exercise.guess")}</button>`)}</div></div>
-    <div class="row"><button class="btn pri" ?disabled=${!mine.value.choice || !mine.value.confidence}
+    <div class="row"><button class="btn pri" data-takes="answer" ?disabled=${!mine.value.choice || !mine.value.confidence}
       @click=${() => send("transfer", mine.value)}>${t("exercise.lock_in_only")}</button></div>`;
 }
 
@@ -63,13 +64,20 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
   const verdict = isGiven && t(taken === right ? "exercise.transfer_right" : "exercise.transfer_wrong");
   return html`<section class="transfer prose"><h3>${t("exercise.transfer")}</h3>${markdown(text)}
     <div class="pred" role="radiogroup" aria-label=${t("exercise.transfer")}>${choices.map(({ place, text: said }) => html`<button
-      class="opt text ${right === place ? "right" : ""}" role="radio" ?disabled=${isGiven}
+      class="opt text ${right === place ? "right" : ""}" data-takes=${isGiven ? nothing : "answer"} role="radio" ?disabled=${isGiven}
       aria-checked=${isGiven ? taken === place : mine.value.choice === String(place)}
       @click=${() => (mine.value = { ...mine.value, choice: String(place) })}><span class="r"></span>
       <span>${markdown(said)}</span>
       ${right === place ? html`<span class="tag ok">✓ ${t("exercise.right_choice")}</span>` : ""}</button>`)}</div>
     ${isGiven ? html`<p class="verdict">${verdict}</p>
       ${reasons.map((reason) => html`<div class="reason">${markdown(reason)}</div>`)}` : sure(choices.length)}</section>`;
+}
+
+/** The next lesson: to be begun, or in a class to be looked at beside it. @param {Exercise} lesson @param {(slug: string) => void} goOn */
+function nextOf({ slug, number: n, title }, goOn) {
+  const name = t("exercise.next", { n, title: title[short] });
+  return whoGoesOn.value === "alone" ? html`<button class="btn pri" @click=${() => goOn(slug)}>${name}</button>`
+    : html`<a class="btn" href="/course/${slug}/" target="_blank">${name}</a>`;
 }
 
 /**
@@ -84,11 +92,12 @@ export function debriefOf({ slug, next }, debrief, goOn) {
   const { text, against, chain_title: title, transfer } = debrief;
   const chapter = exercises.find((one) => one.slug === slug)?.number.split(".")[0];
   return html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${causes(title)}${markdown(text)}</section>
-    ${against ? html`<blockquote class="against" lang="zh-CN">${against.quote}</blockquote>
+    ${against ? html`<blockquote class="against" lang="zh-CN">${against.quote}${
+      against.english ? html`<br><span lang="en" class="dim">“${against.english}”</span>` : ""}</blockquote>
       <div class="prose against-text">${markdown(against.text)}</div>` : ""}
     ${transfer ? transferOf(transfer) : ""}
-    <div class="next">${after ? html`<button class="btn pri"
-      @click=${() => goOn(next)}>${t("exercise.next", { n: after.number, title: after.title[short] })}</button>` : ""}
+    <div class="next">${after && whoGoesOn.value !== "alone" ? html`<p class="dim">${t(`exercise.next_in.${whoGoesOn.value}`)}</p>` : ""}
+      ${after ? nextOf(after, goOn) : ""}
       <a class="btn" href="/course/${slug}/">${t("exercise.lesson_page")}</a>${chapter
         ? html`<a class="btn" href="/studies/#chapter-${chapter}">${t("studies.of_chapter")}</a>` : ""}</div>`;
 }

@@ -2,16 +2,16 @@
 import { classroom, refuse } from "../store/api.js";
 import { ended, offerLine, runLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
-import { steer } from "../store/interactions.js";
-import { HwElement, html, icon } from "../kit/element.js";
+import { HwElement, html, icon, nothing } from "../kit/element.js";
 import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, exerciseEnded, moment, own, partition, signal } from "../store/state.js";
+import { mayAnswer } from "../store/rights.js";
 import { inProgress, nextHint, openedSteps, send, textOf } from "../store/lesson.js";
 import { playedLine, showSolution, stopSolution } from "../store/solution.js";
 import { seek } from "../store/time.js";
-import { markdown } from "../kit/words.js";
+import { BLANK, markdown } from "../kit/words.js";
 import { debriefOf } from "./debrief.js";
 import { answerOf, predictionOf } from "./questions.js";
 
@@ -36,12 +36,16 @@ const isElsewhere = ({ era, is_once, has_own_cluster, partition: about }) =>
 /** Begins it: here, or in a new run. @param {Exercise} one */
 export async function start(one) {
   const { slug, partition: about } = one;
-  if (isElsewhere(one)) return leaveFor(slug);
+  if (isElsewhere(one)) {
+    leaveFor(slug);
+    return;
+  }
+  if (!mayAnswer()) return;
   try {
-    steer("answer");
     await own.exercise("start", { exercise: slug });
   } catch (error) {
-    return refuse(error);
+    refuse(error);
+    return;
   }
   partition.value = about;
 }
@@ -75,12 +79,15 @@ effect(() => {
 /** The commands that were pressed, one after the other. */
 let pressed = Promise.resolve();
 
-/** Runs the command that is pressed; with Shift it is put into the console instead. @param {MouseEvent} event */
+/**
+ * Runs the command that is pressed; with Shift, and with a part to fill in, it is put into the console instead.
+ * @param {MouseEvent} event
+ */
 function takeLine(event) {
   const button = closest(event, "button.code-line");
   if (!button || event.detail > 1) return; // A double click runs it once.
   const line = button.textContent.trim();
-  if (event.shiftKey) {
+  if (event.shiftKey || BLANK.test(line)) {
     offerLine(line);
     return;
   }
@@ -157,7 +164,8 @@ class HwExercise extends HwElement {
           { era: one.era })}</span>` : ""}
         <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
       ${title(texts, `/course/${one.slug}/`)}
-      <button class="btn ${isNext ? "pri" : ""}" aria-label="${begin}: ${texts[short]}" @click=${() => start(one)}>${begin}</button>
+      <button class="btn ${isNext ? "pri" : ""}" data-takes=${elsewhere ? nothing : "answer"} aria-label="${begin}: ${texts[short]}"
+        @click=${() => start(one)}>${begin}</button>
     </article>`;
   }
 
@@ -206,8 +214,9 @@ class HwExercise extends HwElement {
     if (line !== null) return html`<div class="help" role="status"><code>${line}</code>
       <button class="btn small" @click=${stopSolution}>${t("exercise.stop")}</button></div>`;
     return html`<div class="help">
-      <button class="btn small" title=${t("exercise.show_title")} @click=${showSolution}>${t("exercise.show")}</button>
-      <button class="btn small" title=${t("exercise.skip_title")} @click=${() => send("skip", { step: id })}>${t("exercise.skip")}</button>
+      <button class="btn small" data-takes="live" title=${t("exercise.show_title")} @click=${showSolution}>${t("exercise.show")}</button>
+      <button class="btn small" data-takes="answer" title=${t("exercise.skip_title")} @click=${() => send("skip", { step: id })}>${
+        t("exercise.skip")}</button>
     </div>`;
   }
 
@@ -246,7 +255,7 @@ class HwExercise extends HwElement {
     const shown = hints.map((hint, place) => html`<div class="hint shown">${icon("bulb")}
       <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint, { runs: true })}</div></div>`);
     if (finished || hints.length >= n) return shown;
-    return html`${shown}<button class="hint" @click=${nextHint}>${icon("bulb")}
+    return html`${shown}<button class="hint" data-takes="answer" @click=${nextHint}>${icon("bulb")}
       <span>${t("exercise.hint_of", { at: hints.length + 1, n })}</span><kbd>H</kbd></button>`;
   }
 
@@ -270,7 +279,8 @@ class HwExercise extends HwElement {
         ${frame.debrief ? debriefOf(lesson, frame.debrief, leaveFor) : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
-        ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
+        ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" data-takes="answer"
+          @click=${() => this.#twice(op)}>
           ${t(this.#sure.value === op ? `exercise.sure_${op}` : `exercise.${op}`)}</button>`)}
       </div>`;
   }

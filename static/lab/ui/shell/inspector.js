@@ -40,7 +40,7 @@ class HwInspector extends HwElement {
     const one = (name) => html`<button role="tab" id="tab-${name}" aria-controls="tab-panel" aria-selected=${name === tab.value}
       tabindex=${name === tab.value ? 0 : -1} @click=${() => choose(name)}>${t(`tab.${name}`)}${number(name)}</button>`;
     const walk = onKey((event) => walkTabs(event, TABS, tab.value, choose));
-    return html`<div class="tabs">
+    return html`<h2 class="sr">${t("inspector.title")}</h2><div class="tabs">
         <div class="tab-list" role="tablist" aria-label=${t("inspector.title")} @keydown=${walk}>${TABS.map(one)}</div>
         <button class="ghost sheet" aria-label=${t(sheetOpen.value ? "inspector.close" : "inspector.open")}
           aria-expanded=${sheetOpen.value} @click=${() => (sheetOpen.value = !sheetOpen.value)}>${icon("down")}</button>

@@ -1,6 +1,7 @@
 // Announcements of the lesson in progress for screen readers: each step, check, question and outcome once. The panel itself has no
 // live regions: it is drawn again with every frame.
 import { t } from "../kit/i18n.js";
+import { KEY_OF_A_CONTROL } from "../kit/words.js";
 import { inProgress, openedSteps, textOf } from "../store/lesson.js";
 import { speech } from "../store/speech.js";
 import { effect, exercise } from "../store/state.js";
@@ -11,8 +12,11 @@ import { verdict } from "./questions.js";
 /** Interval of announcements of what a step still waits for, ms: while time runs, that changes with the figures in it. */
 const CHECK_MS = 3_000;
 
+/** A phone, which has no keys. */
+const keyless = matchMedia("(hover: none) and (pointer: coarse)");
 /** Markdown of the small kind as it is spoken. @param {string} markdown */
-const plain = (markdown) => markdown.replace(/^[-*] |[`*]/gm, "").replace(/\s+/g, " ").trim();
+const plain = (markdown) => markdown.replace(KEY_OF_A_CONTROL, (key) => (keyless.matches ? "" : key))
+  .replace(/^[-*] |[`*]/gm, "").replace(/\s+/g, " ").trim();
 /** @param {string} markdown */
 const opening = (markdown) => plain(markdown.split("\n\n")[0]);
 

@@ -24,7 +24,8 @@ function option(step, { value, note }, { place, taken, given, isClosed }) {
   const happened = given?.outcome === value;
   const reason = step.reasons[value];
   const words = step.said[value] ?? value;
-  return html`<button class="opt ${happened ? "right" : ""}" role="radio" data-value=${value} ?disabled=${isClosed}
+  return html`<button class="opt ${happened ? "right" : ""}" data-takes=${isClosed ? nothing : "answer"} role="radio"
+      data-value=${value} ?disabled=${isClosed}
       aria-checked=${value === taken} tabindex=${value === taken || (!taken && place === 0) ? 0 : -1} @click=${() => pick(step, value)}>
       <span class="r"></span><span class="value ${ONE_WORD.test(words) ? "mono" : ""}">${inline(words)}</span>
       <em>${inline(note)}</em>${happened ? html`<span class="tag ok">${t("exercise.happened")}</span>` : ""}</button>
@@ -61,10 +62,10 @@ function sure(step) {
   const mine = chosenIn(step);
   return html`<div class="conf" role="radiogroup" aria-label=${t("exercise.confidence")}>
       <span>${t("exercise.confidence")}</span>
-      <div class="seg">${stopsOf(step.choices.length).map((stop, place) => html`<button role="radio"
+      <div class="seg" data-takes="answer">${stopsOf(step.choices.length).map((stop, place) => html`<button role="radio"
         aria-checked=${stop === mine.confidence} @click=${() => (chosen.value = { ...chosenIn(step), confidence: stop })}>
         ${place ? `${Math.round(stop * 100)} %` : t("exercise.guess")}</button>`)}</div></div>
-    <div class="row"><button class="btn pri" ?disabled=${!mine.value || !mine.confidence}
+    <div class="row"><button class="btn pri" data-takes="answer" ?disabled=${!mine.value || !mine.confidence}
       @click=${lockIn}>${t(step.makes_step ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
 }
 
@@ -85,7 +86,7 @@ export function answerOf(step) {
     ${refused || isWrong ? html`<p class="verdict" role=${refused ? "alert" : nothing}>${refused || step.why_not}</p>` : ""}
     ${isRight && step.reasons[""] ? html`<div class="reason right">${markdown(step.reasons[""])}</div>` : ""}`;
   if (choices.length) return html`${options(step, isRight)}
-    ${isRight ? "" : html`<div class="row"><button class="btn pri" ?disabled=${!chosenIn(step).value}
+    ${isRight ? "" : html`<div class="row"><button class="btn pri" data-takes="answer" ?disabled=${!chosenIn(step).value}
       @click=${() => answer(step.id, chosenIn(step).value)}>${t("exercise.check")}</button></div>`}${after}`;
   if (isRight) return html`<p class="verdict">${given?.choice
     ? t("exercise.answer_right", { answer: given.choice }) : t("exercise.outcome", { outcome: given?.outcome ?? "" })}</p>${after}`;
@@ -95,7 +96,8 @@ export function answerOf(step) {
     const field = /** @type {HTMLFormElement} */ (event.currentTarget).elements.namedItem("answer");
     if (field instanceof HTMLInputElement && field.value.trim()) answer(step.id, field.value);
   };
-  return html`<form class="row answer" @submit=${submit}><input name="answer" class="mono" inputmode="numeric" autocomplete="off"
+  return html`<form class="row answer" data-takes="answer" @submit=${submit}><input name="answer" class="mono"
+      inputmode="numeric" autocomplete="off"
       maxlength="20" aria-label=${t("exercise.your_answer")} placeholder=${t("exercise.your_answer")}>
     <button class="btn pri">${t("exercise.check")}</button></form>${after}`;
 }

@@ -11,7 +11,7 @@ const TABS = [...(exercises.length ? ["exercise"] : []), "act", ...(classroom ? 
 /** @type {Record<string, () => unknown>} */
 const PANELS = {
   exercise: () => html`<hw-exercise></hw-exercise>`,
-  act: () => html`<hw-act></hw-act>`,
+  act: () => html`<h2 class="sr">${t("side.act")}</h2><hw-act></hw-act>`,
   class: () => html`<hw-class-panel></hw-class-panel>`,
 };
 

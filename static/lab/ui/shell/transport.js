@@ -1,7 +1,7 @@
 // Time control: play, steps, speed, the clock, fork, bookmark.
 import { clockText, durationText, fractionOfRate, rateAt, rateText } from "../../core/player/timemap.js";
 import { isAlone, overlay } from "../store/api.js";
-import { HwElement, html, icon, live } from "../kit/element.js";
+import { HwElement, html, icon, live, nothing } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
@@ -15,7 +15,6 @@ const SHAPES = {
   pause: "M3 2h3v10H3zM8 2h3v10H8z",
   event: "M4.500 2.500v9L10 7z",
   when: "M2 2h2.400v10H2zM6.200 2h2.400v10H6.200zM12 5.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400z",
-  rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
 };
 const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 
@@ -30,31 +29,34 @@ const speedOpen = signal(false);
 
 /** @import { TemplateResult } from "lit" */
 /** @import { Moment } from "../store/state.js" */
+/** @import { Taken } from "../store/interactions.js" */
 
 /**
- * A button of the transport: a shape, and its key in the tooltip.
- * @param {keyof typeof SHAPES} name
+ * A button of the transport: a shape or symbol, and its key in the tooltip.
+ * @param {keyof typeof SHAPES | "step"} name
  * @param {string} label
  * @param {string} key
  * @param {() => unknown} action
- * @param {string} [className]
+ * @param {{ className?: string, takes?: Taken }} [more] `takes`: the right that it takes
  */
-const button = (name, label, key, action, className = "") => html`
-  <button class=${className} title="${label} ( ${key} )" aria-label=${label} @click=${action}>
-    <svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path d="${SHAPES[name]}"></path></svg>
+const button = (name, label, key, action, { className = "", takes } = {}) => html`
+  <button class=${className} data-takes=${takes ?? nothing} title="${label} ( ${key} )" aria-label=${label} @click=${action}>
+    ${name === "step" ? icon(name) : html`<svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor" aria-hidden="true"><path
+      d="${SHAPES[name]}"></path></svg>`}
   </button>`;
 
 /**
  * A button with a symbol, a word and its key.
  * @param {string} name
  * @param {string} symbol
+ * @param {Taken} takes the right that it takes
  * @param {string} label
  * @param {string} title
  * @param {string} key
  * @param {() => unknown} action
  */
-const chip = (name, symbol, label, title, key, action) => html`
-  <button class="chip ${name}" title="${title} ( ${key} )" @click=${action}>
+const chip = (name, symbol, takes, label, title, key, action) => html`
+  <button class="chip ${name}" data-takes=${takes} title="${title} ( ${key} )" @click=${action}>
     ${icon(symbol)}<span>${label}</span> <kbd>${key}</kbd></button>`;
 
 /** @param {"fork" | "bookmark"} kind */
@@ -116,7 +118,7 @@ class HwTransport extends HwElement {
         @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}${text}</button>
       <span class="speed">
         <span class="scale">
-          <input type="range" min="0" max="1" step="0.005" .value=${live(String(fractionOfRate(shown)))}
+          <input type="range" min="0" max="1" step="0.005" data-takes="speed" .value=${live(String(fractionOfRate(shown)))}
             aria-label=${t("transport.speed")} aria-valuetext=${rateText(shown)} title="${t("transport.speed")} ( [ ] )"
             @input=${onValue((value) => setRate(rateAt(Number(value))))}>
           <span class="ticks" aria-hidden="true">${TICKS.map((tick) => html`<i>${tick}</i>`)}</span>
@@ -134,24 +136,26 @@ class HwTransport extends HwElement {
       <span class="tbtn" role="group" aria-label=${title}>
         ${button("home", t("transport.home"), "Home", goHome)}
         ${button("back", t("transport.back"), ",", () => step(-1))}
-        ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
-        ${button("event", t("transport.step_event"), ".", () => step(1))}
-        ${button("rpc", t("transport.step_rpc"), "⏎", stepRpc)}
-        ${isAlone ? "" : button("when", t("pause.title"), "U", () => (overlay.value = { kind: "pause" }))}
+        ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay,
+          { className: "play", takes: "time" })}
+        ${button("event", t("transport.step_event"), ".", () => step(1), { takes: "time" })}
+        ${button("step", t("transport.step_rpc"), "⏎", stepRpc, { takes: "time" })}
+        ${isAlone ? "" : button("when", t("pause.title"), "U", () => (overlay.value = { kind: "pause" }), { takes: "live" })}
       </span>
       <span class="clock"><span></span> <small></small></span>
       ${this.state(now)}
-      ${now.pauseWhen ? html`<button class="chip pause-when" aria-pressed="true" title=${t("pause.clear")} @click=${() => pauseWhen("")}>
+      ${now.pauseWhen ? html`<button class="chip pause-when" data-takes="live" aria-pressed="true" title=${t("pause.clear")}
+        @click=${() => pauseWhen("")}>
         ${icon("pause")}<span class="mono">${now.pauseWhen}</span> ✕</button>` : ""}
       ${now.isPast && !isAlone ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
         ${icon("now")}${t("transport.now")}</button>` : ""}
       ${this.speed(now)}
-      <button class="chip paced" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
+      <button class="chip paced" data-takes="time" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
         @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>
       <span class="mono dim number"></span>
-      ${isAlone ? "" : html`${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", opens("fork"))}
-      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", opens("bookmark"))}`}
+      ${isAlone ? "" : html`${chip("fork", "fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", opens("fork"))}
+      ${chip("mark-it", "pin", "act", t("transport.bookmark"), t("transport.bookmark_title"), "M", opens("bookmark"))}`}
     </div>`;
   }
 }

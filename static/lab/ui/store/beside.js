@@ -2,18 +2,16 @@
 // player, and acts on that.
 import { t } from "../kit/i18n.js";
 import { isFollowing, isHeld, lead, leave, ledView, watch } from "./follow.js";
+import { isNarrow } from "./room.js";
 import { speech } from "./speech.js";
-import { effect, signal } from "./state.js";
+import { computed, effect, signal } from "./state.js";
 import { moveTime } from "./view.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Player } from "../../core/player/player.js" */
 
-const wide = matchMedia("(min-width: 1280px)");
-
 /** Whether the window has room for two labs. */
-export const isWide = signal(wide.matches);
-wide.addEventListener("change", () => (isWide.value = wide.matches));
+export const isWide = computed(() => !isNarrow.value);
 
 /** Whether the presenter's lab is shown beside the page's own. */
 export const isBeside = signal(false);

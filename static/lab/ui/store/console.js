@@ -4,8 +4,8 @@ import { consoleOpen, effect, moment, signal } from "./state.js";
 
 /** A line that the console is to take over; "" when there is none. */
 export const offered = signal("");
-/** Whether the console takes the focus when it opens: not when it opens to show what a command printed. */
-export const takesFocus = signal(true);
+/** Whether the console takes the focus when it opens: only when it was opened by hand, so that the keys of a lesson work. */
+export const takesFocus = signal(false);
 
 /** Opens the console and puts a line into it, without sending it. @param {string} line */
 export function offerLine(line) {

@@ -14,7 +14,7 @@ import { moveTime, showPanels, showSight, view } from "./view.js";
 
 /**
  * Who can be followed: a name to show, and the term in which they lead. A view of another term is dropped.
- * @typedef {{ name: string, term: number }} Lead
+ * @typedef {{ name: string, term: number | string }} Lead
  * What the page returns to: its view, and where its drawings and its scrolled elements were.
  * @typedef {{ view: PageView, restore: () => void }} OwnPlace
  */
@@ -54,7 +54,7 @@ export function setLead(to) {
   }
 }
 
-/** Takes the newest view of the presenter. @param {PageView} to @param {number} term */
+/** Takes the newest view of the presenter. @param {PageView} to @param {number | string} term */
 export function led(to, term) {
   if (term !== lead.peek()?.term) return;
   ledView.value = to;

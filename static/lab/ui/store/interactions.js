@@ -1,5 +1,5 @@
-// What ends following, and what does not: the one list of it. Where an interaction of the first kind is carried out, it asks
-// `steer` before; no other module needs to know whether the page follows.
+// What ends following, and what does not: the one list of it, with the rights that it takes. Where an interaction of the first
+// kind is carried out, it asks `steer` before; no other module needs to know whether the page follows, or may act.
 
 /** Ends following: what moves time, changes what is looked at, or acts on a branch. */
 export const DETACHING = /** @type {const} */ ([
@@ -8,6 +8,7 @@ export const DETACHING = /** @type {const} */ ([
   "answer", // to a question of a lesson, and its start, hints, reset and end
   "play", // play, pause, event-paced
   "speed",
+  "live", // the lab's own time, even while its past is shown: what it pauses at, the next event on a lane
   "step", // by event, by message, on a lane
   "seek", // on the time line, in the space-time picture, by a link to an instant
   "screen",
@@ -29,6 +30,7 @@ export const HARMLESS = /** @type {const} */ ([
   "hand",
   "question",
   "theme",
+  "density",
   "language",
   "panels", // which are open, and their sizes
   "tab", // of the inspector or the side panel
@@ -46,14 +48,32 @@ const detaching = new Set(/** @type {readonly string[]} */ (DETACHING));
 /** @param {Interaction} interaction */
 export const detaches = (interaction) => detaching.has(interaction);
 
-/** @type {(interaction: Interaction) => boolean} */
-let answer = () => true;
+/** @typedef {"act" | "time" | "fork"} Right one of those of lab/rights.py */
+
+/**
+ * What a control takes. `answer`: the right to act in the page's own lab, whichever is shown; `live`: the right to time, even
+ * while the past is shown, which the page plays by itself; `speed`: the same as `time`, but a paused class does not end it.
+ * @typedef {Right | "answer" | "live" | "speed"} Taken
+ */
+
+/** What an interaction takes; the others take nothing. @type {Partial<Record<Interaction, Taken>>} */
+export const TAKES = { command: "act", answer: "act", fork: "fork", play: "time", speed: "speed", step: "time", live: "live" };
+
+/** @type {((interaction: Interaction) => boolean)[]} */
+const judges = [];
 
 /** Whether an interaction may be carried out. While the page follows, one that ends it returns the page to its own
- * branch and is not carried out: it was aimed at what was shown before.
+ * branch and is not carried out: it was aimed at what was shown before. Nor is one that the lab would refuse.
  * @param {Interaction} interaction
  */
-export const steer = (interaction) => answer(interaction);
+export const steer = (interaction) => judges.every((judge) => judge(interaction));
 
-/** Set by store/follow.js. @param {(interaction: Interaction) => boolean} how */
-export const onSteer = (how) => void (answer = how);
+/**
+ * Set by store/follow.js and store/rights.js.
+ * @param {(interaction: Interaction) => boolean} judge
+ * @returns {() => void} ends it
+ */
+export function onSteer(judge) {
+  judges.push(judge);
+  return () => void judges.splice(judges.indexOf(judge), 1);
+}

@@ -1,8 +1,8 @@
 // The lesson in progress: what is asked now, and what can be done with it.
 import { withController } from "../../core/view/placeholders.js";
-import { refuse } from "./api.js";
+import { classroom, refuse } from "./api.js";
 import { exercises } from "./exercises.js";
-import { steer } from "./interactions.js";
+import { mayAnswer } from "./rights.js";
 import { effect, exercise, isOwn, moment, own, SCREENS, shown, signal } from "./state.js";
 import { stepRpc } from "./time.js";
 
@@ -11,6 +11,12 @@ import { stepRpc } from "./time.js";
 /** @import { StepFrame } from "./state.js" */
 
 /** @typedef {{ step: string, value: string, confidence: number }} Chosen `confidence` 0: not chosen yet */
+
+/**
+ * Who decides which lesson is next: in a class the instructor, for everyone.
+ * @type {Signal<"alone" | "class" | "staff">}
+ */
+export const whoGoesOn = signal(classroom ? "class" : "alone");
 
 const STOPS = [0.5, 0.7, 0.9, 0.99];
 const UNDECIDED = { step: "", value: "", confidence: 0 };
@@ -37,17 +43,14 @@ export function textOf({ id, state, text }) {
 /** The step whose prediction is asked now. */
 const askedStep = () => openedSteps().find(({ state, kind, given }) => state === "active" && kind === "prediction" && !given);
 
-/** Sends an operation on the lesson to the server. Its panel is about the page's own branch, so that is shown again.
+/** Sends an operation on the lesson to the server.
  * @param {string} op
  * @param {object} more
  */
-function ask(op, more) {
-  steer("answer");
-  return own.exercise(op, { exercise: exercise.value?.slug, ...more });
-}
+const ask = (op, more) => own.exercise(op, { exercise: exercise.value?.slug, ...more });
 
 /** @param {string} op @param {object} [more] */
-export const send = (op, more = {}) => ask(op, more).catch(refuse);
+export const send = async (op, more = {}) => (mayAnswer() ? ask(op, more).catch(refuse) : undefined);
 
 /** What is chosen in a step. @param {{ id: string }} step @returns {Chosen} */
 export const chosenIn = ({ id }) => (chosen.value.step === id ? chosen.value : { ...UNDECIDED, step: id });
@@ -57,6 +60,7 @@ export const canLockIn = () =>
   Boolean(chosen.value.value) && chosen.value.confidence > 0 && askedStep()?.id === chosen.value.step;
 
 export async function lockIn() {
+  if (!mayAnswer()) return;
   const { step, value, confidence } = chosen.value;
   const makesStep = askedStep()?.makes_step;
   try {
@@ -74,12 +78,16 @@ export const refusedAnswer = signal({ step: "", said: "" });
 
 /** Answers the question of a step. @param {string} step @param {string} value */
 export async function answer(step, value) {
+  if (!mayAnswer()) return;
   refusedAnswer.value = { step: "", said: "" };
   try {
     await ask("answer", { step, choice: value });
   } catch (error) {
     const { what, expected = "", todo = "" } = /** @type {{ what?: string, expected?: string, todo?: string }} */ (error ?? {});
-    if (!what) return refuse(error);
+    if (!what) {
+      refuse(error);
+      return;
+    }
     refusedAnswer.value = { step, said: [what, expected, todo].filter(Boolean).join(" ") };
   }
   if (chosen.value.step === step) chosen.value = UNDECIDED;

@@ -3,6 +3,7 @@ import { withController } from "../../core/view/placeholders.js";
 import { request, here, refuse } from "./api.js";
 import { runLine } from "./console.js";
 import { goTo } from "./disk.js";
+import { steer } from "./interactions.js";
 import { openedSteps, send } from "./lesson.js";
 import { effect, moment, player, shown, signal } from "./state.js";
 import { setRate, stepRpc } from "./time.js";
@@ -61,7 +62,7 @@ async function playUntilDone(step, us) {
 /** @param {string} step @param {() => boolean} isReached */
 async function stepUntil(step, isReached) {
   for (let steps = 0; steps < MAX_STEPS && isActive(step) && !isReached(); steps++) {
-    await stepRpc();
+    if (!await stepRpc()) stopSolution();
     await wait(STEP_MS);
   }
 }
@@ -106,14 +107,14 @@ async function playLine(step, line) {
   else if (verb === "predict" || verb === "answer") {
     if (!openedSteps().find(({ id }) => id === step)?.given?.outcome) await send("skip", { step });
   } else if (verb === "fact") await measure();
-  else if (verb === "step" && object === "rpc" && !rest.length) await stepRpc();
+  else if (verb === "step" && object === "rpc" && !rest.length) stopped ||= !await stepRpc();
   else if (verb === "step" && object === "rpc") await stepUntil(step, () => rest[1] !== "done" && inFlight(rest[1]).length > 0);
-  else await runLine(resolved(line));
+  else if (await runLine(resolved(line)) === null) stopSolution();
 }
 
 /** Plays the solution of the step in progress. What it asks is answered without counting as an answer of the learner. */
 export async function showSolution() {
-  if (playedLine.peek() !== null) return;
+  if (playedLine.peek() !== null || !steer("live")) return;
   playedLine.value = "";
   stopped = false;
   const wasPlaying = isPlaying();

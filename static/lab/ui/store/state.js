@@ -28,14 +28,14 @@ export { batch, computed, effect, signal };
  *   `said`: the values of the choices, in words; `reasons`: known ones, by name
  * @typedef {{ text: string, choices: { place: number, text: string }[], choice: number | null, right: number | null,
  *             reasons: string[] }} TransferFrame a choice is named by its place
- * @typedef {{ text: string, concept: string, against: { quote: string, text: string } | null, chain: number, via: number,
- *             chain_title: string, transfer: TransferFrame | null }} Debrief
+ * @typedef {{ text: string, concept: string, against: { quote: string, english: string, text: string } | null,
+ *             chain: number, via: number, chain_title: string, transfer: TransferFrame | null }} Debrief
  *   `chain`: the event that it explains, `via`: the event at which its chain continues; 0 for none
  * @typedef {{ slug: string, brief: string, steps: (StepFrame | { state: "open" })[], hints: string[], hints_in_all: number,
  *             masked: boolean, finished: boolean, restarted: boolean, waits: boolean, debrief: Debrief | null }} ExerciseFrame
  *   in the language of the page, without the texts that are not due
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
- *             user: string, owner: boolean, rights: string[], names: Record<string, string> }} Welcome
+ *             user: string, rights: string[], names: Record<string, string> }} Welcome
  */
 
 /** The player that the page shows. @type {Player} */
@@ -76,6 +76,8 @@ export const exercise = signal(null);
 export const exerciseEnded = signal("");
 /** Frame `welcome` of the socket. @type {Signal<Welcome | null>} */
 export const welcome = signal(null);
+/** The same of the page's own branch, whichever is shown. @type {Signal<Welcome | null>} */
+export const ownWelcome = signal(null);
 /** The index of the recording: branches, marks. Null until it is loaded. @type {Signal<Index | null>} */
 export const index = signal(null);
 /** A prediction hides outcomes on its branch. */
@@ -153,6 +155,7 @@ export function show(to) {
 export function attach(to) {
   own = to;
   to.subscribe(({ what }) => {
+    if (what.has("connection")) ownWelcome.value = /** @type {Welcome | null} */ (to.welcome);
     if (!what.has("exercise")) return;
     exercise.value = exerciseOf(to.exercise_state);
     exerciseEnded.value = to.exercise_state?.ended ?? "";

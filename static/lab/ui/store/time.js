@@ -10,17 +10,26 @@ import { effect, moment, player, signal } from "./state.js";
 
 /** The last speed asked for; shown at once, before the clock runs at it. @type {Signal<number | null>} */
 export const wantedRate = signal(null);
+/** Whether time goes by steps, of an event or a message: until it is played, or an instant is sought. */
+export const stepping = signal(false);
+effect(() => {
+  if (moment.value.mode !== "pause") stepping.value = false;
+});
+
 /**
- * Runs a call on the player and shows its refusal.
+ * Runs a call on the player and shows its refusal. Says whether it was carried out.
  * @param {Interaction} interaction
  * @param {() => unknown} call
  */
 async function run(interaction, call) {
-  if (!steer(interaction)) return;
+  if (!steer(interaction)) return false;
+  stepping.value = interaction === "step" || (interaction === "speed" && stepping.peek());
   try {
     await call();
+    return true;
   } catch (error) {
     refuse(error);
+    return false;
   }
 }
 
@@ -33,8 +42,12 @@ export const togglePlay = () => run("play", () => {
   return player.play();
 });
 export const togglePaced = () => run("play", () => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
-/** @param {1 | -1} direction */
-export const step = (direction) => run("step", () => player.stepEvent(direction));
+/** One event on, which the lab may have to do, or back, which is a look at the past. @param {1 | -1} direction */
+export async function step(direction) {
+  const done = await run(direction < 0 ? "seek" : "step", () => player.stepEvent(direction));
+  stepping.value = done;
+  return done;
+}
 export const stepRpc = () => run("step", () => player.stepRpc());
 export const goLive = () => run("seek", () => player.goLive());
 /** @param {number} us */
@@ -78,7 +91,7 @@ effect(() => {
 
 /** Has the run pause by itself; "" takes that back. Says whether it was accepted. @param {string} condition */
 export async function pauseWhen(condition) {
-  if (!steer("play")) return false;
+  if (!steer("live")) return false;
   if (!condition) awaited = "";
   try {
     await player.setPause(condition);

@@ -1,12 +1,14 @@
 // The elements of the instructor's page.
-import "../../classroom/captions.js";
+import "../../classroom/sound/captions.js";
 import "../../classroom/chapters.js";
 import "../../classroom/class_bar.js";
 import "../../classroom/class_top.js";
 import "../../classroom/hands.js";
-import "../../classroom/heard.js";
+import "../../classroom/sound/heard.js";
 import "../../classroom/heat.js";
-import "../../classroom/microphone.js";
+import "../../classroom/lesson.js";
+import "../../classroom/sound/microphone.js";
+import "../../classroom/mistakes.js";
 import "../../classroom/people.js";
 import "../../classroom/person.js";
 import "../../classroom/poll_panel.js";

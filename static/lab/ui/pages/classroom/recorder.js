@@ -1,7 +1,7 @@
 // The page on which a lesson is recorded without a class: /classes/<slug>/board/ of a class of one.
-import "../../classroom/captions.js";
+import "../../classroom/sound/captions.js";
 import "../../classroom/chapters.js";
-import "../../classroom/microphone.js";
+import "../../classroom/sound/microphone.js";
 import "../../classroom/refusal.js";
 import { connect } from "../../classroom/connect.js";
 import { act, clockText, connection, now_us, tree } from "../../classroom/store.js";

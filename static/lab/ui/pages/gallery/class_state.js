@@ -1,4 +1,5 @@
 // A class in a fixed state, for the components that show one.
+import { chapters } from "../../classroom/lessons.js";
 import { now_us, tiles, tree } from "../../classroom/store.js";
 
 /** @import { Person, Poll, Tile, TileReplica } from "../../../core/classroom/class.d.ts" */
@@ -19,7 +20,7 @@ function learner(index) {
     name: NAMES[index], role: "learner", presence: index === 9 ? "away" : "here", since_us: 0, waits: false, lab: `k${index}/main`, step,
       signs,
     hints: index % 3, refused: 0, right: index % 4, settled: 3, follows: index % 3 === 0, out_of_hold: false, stuck: "", stuck_why: "",
-    stuck_count: 0, stuck_us: 0, seen_until_us: 0, hand: null, looked_by: [], time_percent: 100, stage_refusals: 0,
+    stuck_count: 0, stuck_us: 0, seen_until_us: 0, hand: null, looked_by: [], time_percent: 100, stage_refusals: 0, may_be_asked: true,
     ...(index === 0 ? { stuck: /** @type {const} */ ("struggles"), stuck_why: "refused", stuck_count: 4, stuck_us: NOW_US - 564e6 } : {}),
     ...(index === 1 ? { stuck: /** @type {const} */ ("idle"), stuck_why: "nothing", stuck_us: NOW_US - 366e6 } : {}),
     ...(index === 5 ? {
@@ -43,8 +44,8 @@ function tile(index) {
 /** @type {Poll} */
 const POLL = {
   form: "choice", text: "Where does the log of broker 3 end after it follows broker 2?", lang: "en",
-  choices: ["where it did", "at its high watermark", "at 0"], anonymous: true, asks_sure: true, step: 5, phase: "closed", until_us: 0,
-    round: 2,
+  choices: ["where it did", "at its high watermark", "at 0"], anonymous: true, asks_sure: true, step: 5,
+  lesson: "005-the-lost-record", phase: "closed", until_us: 0, round: 2,
   shown: false, right: "1", votes: 11, split_open: false, advice: "discuss", voted: [],
   splits: [
     { count: 11, answers: { 0: 7, 1: 3, 2: 1 }, sure: { 0: 81, 1: 55, 2: 44 }, right: 3 },
@@ -54,15 +55,28 @@ const POLL = {
 
 /** Shows the class. */
 export function showClass() {
+  chapters.value = [{ title: "2 Replication", lessons: [
+    { slug: "005-the-lost-record", number: "2.3", title: "The lost record" },
+    { slug: "006-two-leaders", number: "2.4", title: "Two leaders, and a record that was acknowledged by one of them" },
+  ] }];
   const numbers = NAMES.map((_, index) => index);
   tree.value = {
-    class: { chapter: "005-the-lost-record", steps: STEPS, minutes: 45, opened_us: 0, ended: "" },
+    class: { chapter: "005-the-lost-record", steps: STEPS, minutes: 45, opened_us: 0, ended: "", handout: 1 },
     door: { is_open: true, until_us: 0, admits: true },
     staff: { p1: { name: "Instructor", role: "instructor", presence: "here" } },
     lead: { term: 2, p: "p1", name: "Instructor", lab: "k0/main", presence: "here" },
     stage: { lab: "k4/main", shown: true, until_us: 0, p: "p7", name: NAMES[4] },
     pace: 5,
     recording: true,
+    mistakes: {
+      shown: true,
+      fewest: 2,
+      rows: [
+        { what: "A follower's high watermark is that of the leader.", by: "choice", steps: [2, 5], learners: 7, last_us: NOW_US - 20e6 },
+        { what: "在同步副本集里，日志末端就相同。", by: "choice", steps: [5], learners: 4, last_us: NOW_US - 90e6 },
+        { what: "`broker 3` is down, not held", by: "state", steps: [3], learners: 1, last_us: NOW_US - 300e6 },
+      ],
+    },
     people: {
       ...Object.fromEntries(numbers.map((index) => [`p${index + 3}`, learner(index)])),
       p30: { name: "New Puffin", role: "learner", presence: "here", since_us: 0, waits: true },
@@ -78,8 +92,9 @@ export function showClass() {
     },
     polls: { 1: POLL },
     mine: {
-      role: "learner", name: NAMES[4], waits: false, kicked: false, lab: "k4/main", step: 5, signs: {}, follows: true, out_of_hold: false,
-      hand_us: NOW_US - 60e6, hand_place: 2, looked_by: ["p1"], help: null, stage_until_us: 0, on_stage: true, time_percent: 100, taken: {},
+      role: "learner", name: NAMES[4], waits: false, kicked: false, lab: "k4/main", own_lab: "k4/main", lab_refused: "", step: 5,
+      signs: {}, follows: true, out_of_hold: false, hand_us: NOW_US - 60e6,
+      hand_place: 2, looked_by: ["p1"], help: null, stage_until_us: 0, on_stage: true, time_percent: 100, taken: {},
       backed: [1], asked: [], votes: {}, marks: [],
       notes: { 1: { from: "p1", to: "p7", text: "Look at the leader epoch cache.", lang: "en", sent_us: NOW_US - 30e6 } },
     },

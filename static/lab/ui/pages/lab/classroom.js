@@ -1,41 +1,50 @@
 // The class on the page of a lab: follows the presenter, sends this page's view while its person leads, raises hands
 // with the instant. Loaded only for labs of a class.
 import "../../classroom/learner_panel.js";
-import "../../classroom/live_captions.js";
-import "../../classroom/sound_mark.js";
+import "../../classroom/sound/live_captions.js";
+import "../../classroom/shown_mark.js";
+import "../../classroom/sound/sound_mark.js";
 import "./looking.js";
 import { connect } from "../../classroom/connect.js";
-import { speakToLearner } from "../../classroom/heard.js";
-import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
-import { act, currentPoll, tree } from "../../classroom/store.js";
-import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
-import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
-import { here } from "../../store/api.js";
+import { speakToLearner } from "../../classroom/sound/heard.js";
+import { lookedAt, ownLab, setLookedAt } from "../../classroom/looked_at.js";
+import { followed, runOf } from "../../classroom/followed.js";
+import { act, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
+import { follow, isFollowing, isHeld, leave, led, setLead } from "../../store/follow.js";
+import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
+import { t } from "../../kit/i18n.js";
+import { here, notify } from "../../store/api.js";
 import { speech } from "../../store/speech.js";
-import { onView } from "../../store/view.js";
+import { onView, view } from "../../store/view.js";
+import { tellWhy } from "./allowed.js";
 import { besideStage } from "./beside.js";
 import { draw } from "./drawing.js";
 import { addKey } from "./keys.js";
+import { followLessons } from "./next_lesson.js";
 import { point, showPointer } from "./pointing.js";
 import { stage } from "./stage.js";
 
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 /** @import { PageView } from "../../../core/player/page_view.js" */
 
-const lab = `${here.run}/${here.branch}`;
-
 /** @param {string} slug of the class */
 export function enterClass(slug) {
   const room = connect(slug, "lab", (frame) => {
-    if (frame.k === "view") led(frame.view, frame.term);
-    else if (frame.k === "point") showPointer(isFollowing.peek() ? stage.peek() : besideStage.peek(), tree.peek().lead?.name ?? "", frame);
+    if (frame.k === "view") take(frame);
+    else if (frame.k === "point" && !followed.peek()?.isStage) // It points at things of the presenter's lab.
+      showPointer(isFollowing.peek() ? stage.peek() : besideStage.peek(), tree.peek().lead?.name ?? "", frame);
   });
-  setLookedAt(() => ({ lab, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek() }));
-  followLead(room);
+  setLookedAt(() => ({
+    lab: `${here.run}/${here.branch}`, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek(),
+  }));
+  tellWhy();
+  followLessons();
+  followLead();
   tellView(room);
   point(room, () => tree.peek().lead?.p === room.you?.p);
   draw(() => tree.value.lead?.p === room.you?.p);
-  openPanelForPolls();
+  openPanelForAnswers();
+  showArrivals();
   speakToLearner(speech);
   addKey("j", () => void raiseHand());
 }
@@ -46,56 +55,122 @@ function raiseHand() {
   return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
 }
 
-/** @param {ClassRoom} room */
-function followLead(room) {
+/**
+ * Takes a view of whom this page follows. Views of labs that staff look at come, too.
+ * @param {{ view: PageView, p: string, term: number, stage?: string }} frame `stage`: the lab, if it is on stage
+ */
+function take({ view, p, term, stage: onStage }) {
+  const from = followed.peek();
+  if (!from) return;
+  if (from.isStage ? onStage === from.lab : !onStage && p === tree.peek().lead?.p) led(view, from.isStage ? from.term : term);
+}
+
+/** The newest instant of a lab, shown until its owner's page has sent a view. @param {string} lab @returns {PageView} */
+const newestOf = (lab) => ({
+  ...view(), branch: lab, seq: null, at_us: null, screen: "picture", partition: "", selection: "", ranges: {}, window: null, disk: null,
+  group: "", overlay: "",
+});
+
+function followLead() {
+  /** @type {number | string} */
   let term = 0;
-  const me = () => room.you?.p ?? "";
   effect(() => {
-    const { lead, view, hold, mine } = tree.value;
-    const isOthers = lead && lead.p !== me();
-    if ((lead?.term ?? 0) !== term) {
-      term = lead?.term ?? 0;
-      setLead(isOthers ? { name: lead.name, term } : null);
-      if (isOthers) follow();
+    const { view: leadView, hold, mine } = tree.value;
+    const from = followed.value;
+    if ((from?.term ?? 0) !== term) {
+      term = from?.term ?? 0;
+      setLead(from && { name: from.name, term });
+      if (from) led(newestOf(from.lab), term);
+      // Who works alone goes on so when the presenter goes on in another lab, and in a page that is opened or loaded again.
+      if (from && mine?.follows !== false) follow();
     }
-    if (view && isOthers) led(/** @type {PageView} */ (/** @type {unknown} */ (view)), term);
-    isHeld.value = Boolean(hold) && !mine?.out_of_hold && Boolean(isOthers);
+    if (leadView && from && !from.isStage) led(/** @type {PageView} */ (/** @type {unknown} */ (leadView)), term);
+    isHeld.value = Boolean(hold) && !mine?.out_of_hold && Boolean(from);
     if (isHeld.value) follow();
   });
-  // Sends whether this page follows, only after a change and only while another person leads.
+  // A state of the class is taken for work alone.
+  addEventListener("hw-works-alone", () => {
+    if (isFollowing.peek()) leave();
+  });
+  // Sends whether this page follows, only after a change and only while another person is followed.
   let told = false;
   effect(() => {
     const follows = isFollowing.value;
-    if (follows === told || !tree.peek().lead) return;
+    if (follows === told || !followed.peek()) return;
     told = follows;
     void act({ op: follows ? "rejoin" : "detach" });
   });
 }
 
-/** Sends this page's view while its person leads, is on stage or is being looked at. @param {ClassRoom} room */
+/** Sends this page's view while its lab is shown by its person, is on stage or is being looked at. @param {ClassRoom} room */
 function tellView(room) {
-  const isWatched = signal(false);
+  // A new watcher needs the current view, too.
+  const watchers = signal("");
   effect(() => {
-    const { lead, mine } = tree.value;
-    isWatched.value = Boolean((lead && lead.p === room.you?.p) || mine?.on_stage || mine?.looked_by.length);
+    const { lead, mine, stage: onStage } = tree.value;
+    /** @param {string} [of] */
+    const isHere = (of) => runOf(of) === runOf(ownLab);
+    watchers.value = connection.value.state !== "open" ? "" : [
+      lead?.p === room.you?.p && isHere(lead?.lab) && `class ${lead?.term}`,
+      mine?.on_stage && isHere(onStage?.lab) && "stage",
+      ...(mine && isHere(mine.lab) ? mine.looked_by : []),
+    ].filter(Boolean).join();
   });
   /** @type {() => void} */
   let stop = () => {};
   effect(() => {
     stop();
     stop = () => {};
-    if (isWatched.value) stop = onView((view) => isOwn.peek() && room.send({ k: "view", view, term: tree.peek().lead?.term ?? 0 }));
+    if (watchers.value) stop = onView((now) => isOwn.peek() && room.send({ k: "view", view: now, term: tree.peek().lead?.term ?? 0 }));
   });
 }
 
-function openPanelForPolls() {
-  let opened = 0;
+/** Opens the panel of the class for what waits for an answer: a poll, an invitation to the stage, what becomes of help; and at its end. */
+function openPanelForAnswers() {
+  /** @type {string | null} */
+  let asked = null;
+  const isDue = signal(false);
   effect(() => {
-    const current = currentPoll();
-    const [number, poll] = current ?? [0, null];
-    if (poll?.phase === "open" && number !== opened) {
-      opened = number;
-      sideTab.value = "class";
+    const [number, poll] = currentPoll() ?? [0, null];
+    const { mine, class: info } = tree.value;
+    if (!mine) return;
+    const { stage_until_us, help } = mine;
+    const asks = [poll?.phase === "open" && `poll ${number}`, stage_until_us && "stage", help?.until_us && "help", info?.ended && "ended"]
+      .filter(Boolean);
+    asked ??= info?.ended ? "ended" : ""; // It had ended before.
+    if (asks.some((one) => !asked?.split(",").includes(String(one)))) {
+      isDue.value = true;
+      if (isFilling()) notify("warn", t("board.mine.something_new"), { todo: t("board.mine.in_class") });
     }
+    if (!asks.length) isDue.value = false;
+    asked = asks.join();
+  });
+  effect(() => {
+    void now_us.value;
+    if (!isDue.value || isFilling()) return;
+    isDue.value = false;
+    sideTab.value = "class";
+    panels.value = { ...panels.peek(), side: true };
+  });
+}
+
+/** Whether the visitor writes in another panel: its text would be lost, and what they type would be keys of the page. */
+const isFilling = () => sideTab.peek() !== "class"
+  && Boolean(document.activeElement?.matches("#side-panel :is(textarea, input:not([type=radio], [type=checkbox], [type=range]))"));
+
+/** Says once what has come for this person, in sight unless the panel of the class is shown: a state to continue from, a note. */
+function showArrivals() {
+  /** @type {{ states: number, notes: number } | null} */
+  let before = null;
+  effect(() => {
+    const { mine, handouts = {} } = tree.value;
+    if (!mine) return;
+    const now = { states: mine.role === "learner" ? Object.keys(handouts).length : 0, notes: Object.values(mine.notes).length };
+    const isSeen = sideTab.peek() === "class" && panels.peek().side;
+    /** @param {string} id */
+    const tell = (id) => (isSeen ? speech.say(id, t(id)) : notify("ok", t(id), { todo: t("board.mine.in_class") }));
+    if (before && now.states > before.states) tell("board.mine.state_came");
+    if (before && now.notes > before.notes) tell("heard.note");
+    before = now;
   });
 }

@@ -1,4 +1,6 @@
 // Ink of the presenter: strokes anchored to elements of the picture, shown on following pages until they are cleared.
+import { pointOf } from "../../../draw/zoom.js";
+import { followed } from "../../classroom/followed.js";
 import { act, tree } from "../../classroom/store.js";
 import { HwElement, byId, html } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
@@ -30,8 +32,8 @@ export function draw(mayDraw) {
     if (!leads.value) isDrawing.value = false;
   });
   effect(() => void byId("lab").classList.toggle("drawing", isDrawing.value));
-  effect(() => stage.value?.setInk(leads.value || isFollowing.value ? (tree.value.ink ?? {}) : {}));
-  effect(() => besideStage.value?.setInk(tree.value.ink ?? {}));
+  effect(() => stage.value?.setInk(leads.value || (isFollowing.value && !followed.value?.isStage) ? (tree.value.ink ?? {}) : {}));
+  effect(() => besideStage.value?.setInk(followed.value?.isStage ? {} : (tree.value.ink ?? {})));
   addKey("i", () => leads.peek() && (isDrawing.value = !isDrawing.peek()));
   sayStrokes();
   for (const host of [byId("stage"), byId("timeline")]) listen(host);
@@ -43,13 +45,19 @@ function sayStrokes() {
   effect(() => {
     const newest = Math.max(0, ...Object.keys(tree.value.ink ?? {}).map(Number));
     const stroke = tree.value.ink?.[newest];
-    if (newest > last && stroke && (isFollowing.peek() || besideStage.peek()) && !leads.peek()) {
+    if (newest > last && stroke && (isFollowing.peek() || besideStage.peek()) && !leads.peek() && !followed.peek()?.isStage) {
       const thing = stroke.anchor.replace(/^([a-z]+)(@\d+)?:/, "$1 ");
       speech.say("ink", t("ink.drew", { name: tree.peek().lead?.name, thing }));
     }
     last = newest;
   });
 }
+
+/** @param {PointerEvent} event @returns {Point} */
+const here = (event) => {
+  const { x, y } = pointOf(event);
+  return [x, y];
+};
 
 /** @param {HTMLElement} host */
 function listen(host) {
@@ -60,12 +68,12 @@ function listen(host) {
     event.preventDefault();
     event.stopImmediatePropagation();
     host.setPointerCapture(event.pointerId);
-    points = [[event.clientX, event.clientY]];
+    points = [here(event)];
   }, { capture: true });
   host.addEventListener("pointermove", (event) => {
     if (!points.length) return;
     event.stopImmediatePropagation();
-    points.push([event.clientX, event.clientY]);
+    points.push(here(event));
     stage.peek()?.sketch(points);
   }, { capture: true });
   host.addEventListener("pointerup", (event) => {

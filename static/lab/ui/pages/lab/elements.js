@@ -32,6 +32,7 @@ import "../../shell/side.js";
 import "../../shell/table.js";
 import "../../screens/clients/transactions.js";
 import "../../shell/transport.js";
+import "../../shell/unavailable.js";
 import "../../screens/zookeeper/tree.js";
 import "../../screens/zookeeper/znode.js";
 import "../../screens/zookeeper/index.js";

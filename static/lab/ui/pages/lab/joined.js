@@ -3,6 +3,7 @@ import { byId } from "../../kit/element.js";
 import { settlePartition } from "../../store/follow.js";
 import { zkMessages } from "../../store/keys.js";
 import { effect, hovered, moment, partition, select, selection, split } from "../../store/state.js";
+import { stepping } from "../../store/time.js";
 import { stage } from "./stage.js";
 
 /** @import { Target } from "../../../core/view/selectors.js" */
@@ -35,6 +36,7 @@ onStage("hw-hover", (/** @type {Target | null} */ detail) => (hovered.value = de
 effect(() => void stage.value?.point(hovered.value ? { type: "record", id: hovered.value } : null));
 addEventListener("hw-zoom", () => stage.peek()?.zoom());
 effect(() => void stage.value?.showZooKeeper(zkMessages.value));
+effect(() => void stage.value?.showSteps(stepping.value));
 
 effect(() => {
   const [type, id] = split(selection.value);
@@ -49,7 +51,8 @@ effect(() => {
   // By default the first partition of the topic that the strips show.
   const { partitions } = moment.value.view;
   const topic = stage.value?.topic;
-  if (!(partition.peek() in partitions) && topic && `${topic}-0` in partitions) settlePartition(`${topic}-0`);
+  // They may move on to another topic by themselves: to the one that the page was opened for, once it exists.
+  if (topic && partitions[partition.peek()]?.topic !== topic && `${topic}-0` in partitions) settlePartition(`${topic}-0`);
 });
 
 effect(() => {

@@ -5,6 +5,7 @@ import { closest } from "../../kit/events.js";
 import { dismiss, here, messages, overlay } from "../../store/api.js";
 import { openTab } from "../../shell/bars.js";
 import { whyOfSelection } from "../../inspect/index.js";
+import { steer } from "../../store/interactions.js";
 import { keysOn, SCREEN_KEYS, zkMessages } from "../../store/keys.js";
 import { moment, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
 import { goHome, goLive, notch, seekPart, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../store/time.js";
@@ -36,12 +37,11 @@ async function stepLane(direction) {
     if (!event) break;
     if (event.node === lane) return seekSeq(seq);
   }
-  if (direction < 0) return undefined;
+  if (direction < 0 || !steer("live")) return undefined;
   if (player.isPast) goLive();
   for (let steps = 0; steps < LANE_STEPS; steps++) {
     const before = player.live_seq;
-    await step(1);
-    if (walk !== walks) return undefined;
+    if (!await step(1) || walk !== walks) return undefined;
     for (let seq = before + 1; seq <= player.live_seq; seq++) if (player.event(seq)?.node === lane) return undefined;
   }
   return undefined;

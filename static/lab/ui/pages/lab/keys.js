@@ -1,4 +1,5 @@
 // The keys of the lab page: those of every page with a picture, and those that act in the lab.
+import { boxOf } from "../../../draw/zoom.js";
 import { byId } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
 import { act, overlay } from "../../store/api.js";
@@ -17,11 +18,11 @@ export { addKey };
 
 /** The menu of the selected element, or of the controller's broker, in the middle of the picture. */
 function menuOfSelection() {
-  const { left, top, width, height } = byId("main").getBoundingClientRect();
+  const { x, y, w, h } = boxOf(byId("main"));
   const lane = laneOf(selection.value);
   const what = selection.value.startsWith("link:") ? selection.value : lane
     ? nodeTarget(lane) : `broker:b${moment.value.view.controller.broker}`;
-  openMenuOf(what, left + width / 2 - 95, top + height / 3);
+  openMenuOf(what, x + w / 2 - 95, y + h / 3);
 }
 
 function cutSelected() {

@@ -8,6 +8,7 @@ import { openPlayer } from "../../store/players.js";
 import {
   attach, consoleOpen, effect, exercise, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab, SCREENS,
 } from "../../store/state.js";
+import { isNarrow, isTablet } from "../../store/room.js";
 import { panned, showSight, view } from "../../store/view.js";
 import { loadLater } from "../../kit/ahead.js";
 import { firstPicture } from "./first_picture.js";
@@ -31,8 +32,7 @@ place.value = { ...diskPlace(query), from: null };
 select(query.get("sel") ?? "");
 // Narrow windows show at most one panel next to the picture (tablet) or in its place (phone), so the side panel opens
 // only on request.
-const tablet = matchMedia("(min-width: 821px) and (max-width: 1279px)");
-if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
+if (isNarrow.peek()) panels.value = { side: false, inspector: true };
 
 const [ranges, window] = [rangesOf(query.get("off")), windowOf(query.get("win"))];
 if (window || Object.keys(ranges).length) {
@@ -45,16 +45,18 @@ if (query.get("dialog") === "page") overlay.value = { kind: "page" };
 
 effect(() => {
   // Next to a lesson the inspector is closed there until something is selected.
-  if (selection.value && tablet.matches) panels.value = { ...panels.peek(), inspector: true };
+  if (selection.value && isTablet.peek()) panels.value = { ...panels.peek(), inspector: true };
 });
 
-tablet.addEventListener("change", () => {
-  if (tablet.matches) panels.value = { ...panels.peek(), inspector: !panels.peek().side };
+let wasTablet = isTablet.peek();
+effect(() => {
+  if (isTablet.value && !wasTablet) panels.value = { ...panels.peek(), inspector: !panels.peek().side };
+  wasTablet = isTablet.value;
 });
 
 // --- open panels are kept ---------------------------------------------------------------------------------------
 
-if (!matchMedia("(max-width: 1279px)").matches) {
+if (!isNarrow.peek()) {
   const before = kept(PANELS, isObject, {});
   if (isObject(before.panels)) panels.value = { side: before.panels.side !== false, inspector: before.panels.inspector !== false };
   consoleOpen.value = Boolean(before.console);
@@ -70,7 +72,7 @@ effect(() => {
   const slug = exercise.value?.slug ?? "";
   if (slug && slug !== inExercise) {
     sideTab.value = "exercise";
-    panels.value = { side: true, inspector: panels.peek().inspector && !tablet.matches };
+    panels.value = { side: true, inspector: panels.peek().inspector && !isTablet.peek() };
   }
   inExercise = slug;
 });

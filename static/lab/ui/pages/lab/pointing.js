@@ -1,5 +1,6 @@
 // The presenter's pointer: while the key Y is held, it is shown on following pages, at the same element.
 import { anchorOf, anchorText } from "../../../core/layout/ink.js";
+import { pointOf } from "../../../draw/zoom.js";
 import { closest } from "../../kit/events.js";
 import { stage } from "./stage.js";
 
@@ -26,7 +27,8 @@ export function point(room, mayPoint) {
   addEventListener("blur", release);
   addEventListener("pointermove", (event) => {
     if (!isHeld || event.timeStamp - sent_ms < SENT_MS) return;
-    const spot = stage.peek()?.spotAt(event.clientX, event.clientY);
+    const { x, y } = pointOf(event);
+    const spot = stage.peek()?.spotAt(x, y);
     if (!spot) return;
     sent_ms = event.timeStamp;
     room.send({ k: "point", anchor: anchorText(spot.anchor), u: Math.round(spot.u * PARTS), v: Math.round(spot.v * PARTS) });

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
-import { clockText } from "../../classroom/store.js";
+import { clockText, tree } from "../../classroom/store.js";
 import { lab, place } from "./stage.js";
 import * as replay from "./store.js";
 
@@ -47,10 +47,12 @@ export function compare() {
   const shown = at && known?.labs.find(({ n }) => n === at.lab);
   if (!at || !known || !shown || known.alone) return;
   replay.play(false);
-  const own = known.own_runs.find((address) => address !== shown.address);
+  const lesson = tree.peek().class?.chapter;
+  const runs = known.own_runs.filter(({ address }) => address !== shown.address);
+  const own = (runs.find((one) => one.lesson === lesson) ?? runs[0])?.address;
   if (!own) {
     said.value = { tone: "ok", what: t("replay.compare_none"), todo: t("replay.compare_none_todo"),
-      links: known.lesson ? [[`/course/${known.lesson}/`, t("replay.to_lesson")]] : [] };
+      links: lesson ? [[`/course/${lesson}/`, t("replay.to_lesson")]] : [] };
     return;
   }
   const seconds = (at.at_us / 1e6).toFixed(6);

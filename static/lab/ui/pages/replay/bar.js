@@ -22,6 +22,20 @@ const width = (us) => (100 * us) / whole_us();
 /** Position of an instant in percent. @param {number} us */
 const part = (us) => width(us - replay.first_us.value);
 
+/** Whether the primary button is down; moves have no button of their own. @param {PointerEvent} event */
+const isHeld = ({ type, button, buttons }) => (type === "pointerdown" ? button === 0 : (buttons & 1) > 0);
+
+/** Moves a slider by keys. @param {KeyboardEvent} event @param {(by_us: number) => unknown} move */
+function pressed(event, move) {
+  const by_us = { ArrowLeft: -STEP_US, ArrowRight: STEP_US, PageDown: -60e6, PageUp: 60e6 }[event.key];
+  if (by_us === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  move(by_us);
+}
+
+const seekByKey = (/** @type {KeyboardEvent} */ event) => pressed(event, (by_us) => replay.seek(replay.atNow() + by_us));
+
 class HwReplayBar extends HwElement {
   static properties = { width: { state: true } };
   #resizes = new ResizeObserver(([{ contentRect }]) => (this.width = contentRect.width));
@@ -43,19 +57,10 @@ class HwReplayBar extends HwElement {
 
   /** @param {PointerEvent} event */
   #scrub(event) {
-    if (event.button !== 0 || (event.type === "pointermove" && !event.buttons)) return;
+    if (!isHeld(event)) return;
     const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
     if (event.type === "pointerdown") /** @type {HTMLElement} */ (event.currentTarget).setPointerCapture(event.pointerId);
     void replay.seek(replay.first_us.peek() + ((event.clientX - box.left) / box.width) * whole_us());
-  }
-
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    const way = { ArrowLeft: -STEP_US, ArrowRight: STEP_US, PageDown: -60e6, PageUp: 60e6 }[event.key];
-    if (way === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    void replay.seek(replay.atNow() + way);
   }
 
   #area() {
@@ -86,6 +91,26 @@ class HwReplayBar extends HwElement {
     });
   }
 
+  /** @param {PointerEvent} event @param {0 | 1} end */
+  #drag(event, end) {
+    if (!isHeld(event)) return;
+    const handle = /** @type {HTMLElement} */ (event.currentTarget);
+    if (event.type === "pointerdown") handle.setPointerCapture(event.pointerId);
+    const { left, width } = /** @type {HTMLElement} */ (this.querySelector(".track")).getBoundingClientRect();
+    replay.moveLoop(end, replay.first_us.peek() + ((event.clientX - left) / width) * whole_us());
+  }
+
+  /** The ends of the repeated passage. @param {Span} repeated */
+  #ends(repeated) {
+    const [min, max, ...now] = [replay.first_us.value, replay.length_us.value, ...repeated].map((us) => Math.floor(us / 1e6));
+    return repeated.map((us, i) => html`<i class="end" role="slider" tabindex="0" aria-label=${t(i ? "replay.loop_to" : "replay.loop_from")}
+      title="${t(i ? "replay.loop_to" : "replay.loop_from")} ${clockText(us)}" .style=${`left:${part(us)}%`}
+      aria-valuemin=${min} aria-valuemax=${max} aria-valuenow=${now[i]} aria-valuetext=${clockText(us)}
+      @pointerdown=${(/** @type {PointerEvent} */ event) => this.#drag(event, i ? 1 : 0)}
+      @pointermove=${(/** @type {PointerEvent} */ event) => this.#drag(event, i ? 1 : 0)}
+      @keydown=${(/** @type {KeyboardEvent} */ event) => pressed(event, (by_us) => replay.moveLoop(i ? 1 : 0, us + by_us / 5))}></i>`);
+  }
+
   #labels() {
     const [from_s, seconds] = [replay.first_us.value / 1e6, whole_us() / 1e6];
     const wanted = Math.max(2, Math.min(LABELS, Math.floor(this.width / 70)));
@@ -104,15 +129,15 @@ class HwReplayBar extends HwElement {
     const at = clockText(replay.at_us.value);
     const repeated = replay.loop.value;
     const [min, max, now] = [replay.first_us, replay.length_us, replay.at_us].map(({ value }) => Math.floor(value / 1e6));
-    return html`<div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")} aria-valuemin=${min} aria-valuemax=${max}
-        aria-valuenow=${now} aria-valuetext=${at}
-        @pointerdown=${this.#scrub} @pointermove=${this.#scrub} @keydown=${this.#key}>
+    return html`<div class="whole"><div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")}
+        aria-valuemin=${min} aria-valuemax=${max} aria-valuenow=${now} aria-valuetext=${at}
+        @pointerdown=${this.#scrub} @pointermove=${this.#scrub} @keydown=${seekByKey}>
         <svg width="100%" height=${HEIGHT} viewBox="0 0 ${this.width} ${HEIGHT}" preserveAspectRatio="none"
           aria-hidden="true">${this.#area()}</svg>
         ${this.#spans(replay.idle.value, "idle", t("replay.idle"))}${this.#spans(off_record, "off", t("replay.off_record"))}
         ${this.#spans(audio.lost, "lost", t("replay.lost"))}${this.#spans(replay.unplayed.value, "lost", t("replay.unplayed"))}
         ${repeated ? this.#spans([repeated], "loop", t("replay.loop")) : ""}
-        ${questions.map((one) => html`<i class="dot question" title="${clockText(one.at_us)} ${one.text}"
+        ${questions.map((one) => html`<i class="dot question" title="${clockText(one.at_us)} ${one.text || t("replay.text_erased")}"
           .style=${`left:${part(one.at_us)}%`}></i>`)}
         ${polls.map((one) => html`<i class="dot poll" title="${clockText(one.at_us)} ${one.title}"
           .style=${`left:${part(one.at_us)}%`}></i>`)}
@@ -120,6 +145,7 @@ class HwReplayBar extends HwElement {
           .style=${`left:${part(one.at_us)}%`}></i>`)}
         ${found.chapters.map((one, i) => html`<i class="flag" .style=${`left:${part(one.at_us)}%`} aria-hidden="true">${i + 1}</i>`)}
         <i class="head" .style=${`left:${part(replay.at_us.value)}%`} aria-hidden="true"></i></div>
+        ${repeated ? this.#ends(repeated) : ""}</div>
       ${found.chapters.length ? html`<div class="chapter-row">${this.#chapters()}</div>` : ""}
       <div class="labels" aria-hidden="true">${this.#labels()}</div>`;
   }

@@ -2,14 +2,14 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { lastIndex } from "../../../core/last_index.js";
 import { HwElement, html } from "../../kit/element.js";
-import { choicesOf, displayed as displayedOf, LANGUAGES, show, shown } from "../../classroom/caption_choice.js";
+import { choicesOf, displayed as displayedOf, LANGUAGES, show, shown } from "../../classroom/sound/caption_choice.js";
 import { onValue } from "../../kit/events.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse } from "./actions.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Choice, Language } from "../../classroom/caption_choice.js" */
+/** @import { Choice, Language } from "../../classroom/sound/caption_choice.js" */
 /** @typedef {{ cue: number, from_us: number, to_us: number, text: string, source: "typed" | "file" | "recognised" }} Cue */
 
 /** The languages with captions; the page's language first. */
@@ -49,7 +49,7 @@ export function changed(of, list) {
 }
 
 /** The cue at an instant. @param {Cue[]} list @param {number} at_us */
-export function cueAt(list, at_us) {
+function cueAt(list, at_us) {
   const cue = list[lastIndex(list.length, (k) => list[k].from_us <= at_us)];
   return cue && at_us < cue.to_us ? cue : null;
 }

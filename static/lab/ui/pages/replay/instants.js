@@ -42,7 +42,7 @@ async function tried(act) {
   }
 }
 
-export const loadNotes = () => tried(async () => void (notes.value = await replay.ask("notes")));
+const loadNotes = () => tried(async () => void (notes.value = await replay.ask("notes")));
 
 /** Starts a note, or with `chapters` a chapter, at the instant shown. @param {"notes" | "chapters"} where */
 export function write(where) {

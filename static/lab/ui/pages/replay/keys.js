@@ -1,7 +1,7 @@
 // The keys of the replay; single letters are off while a field has the focus.
 import { closest } from "../../kit/events.js";
 import { compare, share, takeOver } from "./actions.js";
-import { toggleCaptions } from "../../classroom/caption_choice.js";
+import { toggleCaptions } from "../../classroom/sound/caption_choice.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
 import { step } from "./stage.js";

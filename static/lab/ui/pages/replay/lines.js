@@ -24,7 +24,8 @@ export async function loadLines() {
     const index = await answer.json();
     return answer.ok ? index.marks.flatMap((mark) => {
       const at_us = replay.classMap.classOf(n, mark.seq, mark.at_us);
-      return at_us === null ? [] : [{ at_us, text: markWords(mark, texts), lang: "", tone: "event", isAlarm: ALARMS.includes(mark.kind) }];
+      const isAlarm = ALARMS.includes(mark.kind);
+      return at_us === null ? [] : [{ at_us, text: markWords(mark, texts), lang: "", tone: isAlarm ? "alarm" : "event", isAlarm }];
     }) : [];
   }));
   lines.value = found.flat().sort((a, b) => a.at_us - b.at_us);

@@ -7,6 +7,7 @@ import { clockText } from "../../classroom/store.js";
 import { languages } from "./captions.js";
 import { addChapter, addNote, found, list, notes, query } from "./instants.js";
 import { removeChapter, removeNote, search, showList, write, writes } from "./instants.js";
+import { keepInSight } from "./in_sight.js";
 import { lines, loadLines } from "./lines.js";
 import * as replay from "./store.js";
 
@@ -27,7 +28,9 @@ const ROWS = {
     remove: !shared || replay.manifest.value?.can.share_note ? () => removeNote(id) : undefined,
   })),
   events: () => lines.value,
-  questions: () => (replay.manifest.value?.questions ?? []).map(({ at_us, text }) => ({ at_us, text, lang: "", tone: "question" })),
+  questions: () => (replay.manifest.value?.questions ?? []).map(({ at_us, text }) => ({
+    at_us, text: text || t("replay.text_erased"), lang: "", tone: "question",
+  })),
   // Drawn by its own element.
   transcript: () => [],
   found: () => {
@@ -44,6 +47,7 @@ class HwReplayLists extends HwElement {
     const field = /** @type {HTMLElement | null} */ (this.querySelector(".write:not(.seen) [name='text']"));
     field?.closest(".write")?.classList.add("seen");
     field?.focus();
+    if (list.peek() !== "transcript") keepInSight(this);
   }
 
   /** @param {HTMLFormElement} form */
@@ -83,7 +87,7 @@ class HwReplayLists extends HwElement {
   /** @param {Row} row @param {boolean} isNow */
   #row({ at_us, text, lang, tone, tag, remove }, isNow) {
     return html`<li aria-current=${isNow ? "true" : "false"}><button @click=${() => void replay.seek(at_us)}><span
-        class="mono">${clockText(at_us)}</span><i class=${tone} aria-hidden="true"></i><span><bdi
+        class="mono">${clockText(at_us)}</span><i data-tone=${tone} aria-hidden="true"></i><span><bdi
         lang=${lang || document.documentElement.lang}>${text}</bdi>${tag ? html` <small class="tag">${tag}</small>` : ""}</span></button>
       ${remove ? html`<button class="remove" title=${t("replay.remove")}
         aria-label="${t("replay.remove")}: ${text}" @click=${remove}>✕</button>` : ""}</li>`;

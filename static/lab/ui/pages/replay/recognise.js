@@ -7,7 +7,7 @@ import { changed } from "./captions.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Language } from "../../classroom/caption_choice.js" */
+/** @import { Language } from "../../classroom/sound/caption_choice.js" */
 /**
  * @typedef {{ state: "none" | "waits" | "runs" | "done" | "failed", done: number, of: number, added: number,
  *             refusal: Error | null }} Job

@@ -3,8 +3,7 @@ import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { board, show } from "../../classroom/board_state.js";
 import { clockText, learners, tree } from "../../classroom/store.js";
-import { outcomeOf } from "../../classroom/poll_outcome.js";
-import { splitOf } from "../../classroom/poll_split.js";
+import { outcomeOf, splitOf } from "../../classroom/poll_result.js";
 import * as replay from "./store.js";
 
 const ORDERS = /** @type {const} */ (["stuck", "name"]);

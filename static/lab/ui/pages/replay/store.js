@@ -1,11 +1,12 @@
 // The state of the replay of a class: the instant shown, playback, and the state of the class at that instant.
 import { batch, computed, signal } from "@preact/signals-core";
+import { inLanguage } from "../../../core/classroom/polls.js";
 import { ClassMap } from "../../../core/replay/class_map.js";
 import { ClassPlayer } from "../../../core/replay/class_player.js";
 import { advance, idleOf, saved, without } from "../../../core/replay/spans.js";
 import { Voice } from "../../../core/replay/voice.js";
 import { byId } from "../../kit/element.js";
-import { t } from "../../kit/i18n.js";
+import { language, t } from "../../kit/i18n.js";
 import { now_us, tree } from "../../classroom/store.js";
 import { base, classPage, source } from "./source.js";
 
@@ -25,6 +26,7 @@ const REFRESHED_MS = 5000;
 /** Distance from the live end that counts as live, microseconds. */
 const NOW_US = 2e6;
 const MAX_FRAME_MS = 250;
+const SHORTEST_LOOP_US = 100_000;
 
 export { base, classPage };
 
@@ -142,7 +144,7 @@ async function arrive() {
 function show() {
   const state = classPlayer.show(exact_us);
   if (state === "missing") return false;
-  if (state === "changed") tree.value = classPlayer.tree;
+  if (state === "changed") tree.value = inLanguage(classPlayer.tree, language);
   showAgain();
   return true;
 }
@@ -187,7 +189,7 @@ function go(passed_ms) {
   const heard_us = isJump ? null : voice.at_us;
   exact_us = Math.min(heard_us ?? ahead_us, last_us.peek());
   const repeated = loop.peek();
-  if (repeated && exact_us >= repeated[1]) return void seek(repeated[0]);
+  if (repeated && exact_us >= Math.min(repeated[1], last_us.peek())) return void seek(repeated[0]);
   if (isJump) voice.pause();
   else if (heard_us === null) voice.play(exact_us, speed.peek());
   classPlayer.prefetch(exact_us + AHEAD_US * speed.peek());
@@ -232,6 +234,23 @@ export function toggleLoop() {
   const begins = [first_us.peek(), ...chapters.map((chapter) => chapter.at_us), length_us.peek()];
   const i = begins.findLastIndex((begin) => begin <= exact_us);
   return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
+}
+
+/** Moves an end of the repeated passage. @param {0 | 1} end the start, or the end @param {number} to_us */
+export function moveLoop(end, to_us) {
+  const repeated = loop.peek();
+  if (!repeated) return;
+  const [from, to] = repeated;
+  loop.value = end ? [from, Math.min(Math.max(to_us, from + SHORTEST_LOOP_US), length_us.peek())]
+    : [Math.max(Math.min(to_us, to - SHORTEST_LOOP_US), first_us.peek()), to];
+}
+
+/** Plays the sound this much later from now on. @param {number} shift_us */
+export function delaySound(shift_us) {
+  const now = manifest.peek();
+  if (!now) return;
+  voice.audio = { ...now.audio, shift_us };
+  manifest.value = { ...now, audio: { ...now.audio, shift_us } };
 }
 
 /** The response of an address of the recording; throws its refusal. @param {string} path */

@@ -6,13 +6,15 @@ import { HwElement, html } from "../../kit/element.js";
 import { onKey, onSubmit, onValue } from "../../kit/events.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse, settle } from "./actions.js";
-import { LANGUAGES, show } from "../../classroom/caption_choice.js";
+import { LANGUAGES, show } from "../../classroom/sound/caption_choice.js";
 import { changed, cues, languages, read } from "./captions.js";
+import { keepInSight } from "./in_sight.js";
 import { recognising } from "./recognise.js";
+import { soundDelay } from "./sound_delay.js";
 import * as replay from "./store.js";
 
 /** @import { Cue } from "./captions.js" */
-/** @import { Language } from "../../classroom/caption_choice.js" */
+/** @import { Language } from "../../classroom/sound/caption_choice.js" */
 /** @import { Signal } from "@preact/signals-core" */
 
 const MAX_TEXT = 500;
@@ -65,12 +67,18 @@ function save(form, cue, of) {
   });
 }
 
+/** Closes the form; a refusal concerned what was in it. */
+function stop() {
+  edits.value = null;
+  settle();
+}
+
 /** The form of a caption, or of a new one. @param {Cue | null} cue @param {Language} of */
 function form(cue, of) {
   const from_us = cue?.from_us ?? Math.round(replay.atNow());
   const times = /** @type {const} */ ([["from", from_us], ["to", cue?.to_us ?? Math.min(replay.length_us.peek(), from_us + ADDED_US)]]);
   return html`<form class="write" @submit=${onSubmit((one) => void save(one, cue, of))}
-      @keydown=${onKey(({ key }) => key === "Escape" && (edits.value = null))}>
+      @keydown=${onKey(({ key }) => key === "Escape" && stop())}>
     <label class="field"><span>${t("caption.text")}</span><textarea name="text" rows="2" required maxlength=${MAX_TEXT}
       dir="auto" lang=${of} .value=${cue?.text ?? ""}></textarea></label>
     <div class="row">${times.map(([name, us]) => html`<label class="field inline"><span>${t(`caption.${name}`)}</span><input
@@ -78,7 +86,7 @@ function form(cue, of) {
     <div class="row">${cue ? html`<button class="btn small danger" type="button" @click=${() =>
         void tried(of, () => replay.send(`captions/${of}/cues/${cue.cue}`, undefined, "DELETE"))}>${t("replay.remove")}</button>` : ""}
       <span class="spacer"></span>
-      <button class="btn small" type="button" @click=${() => (edits.value = null)}>${t("dialog.cancel")}</button><button
+      <button class="btn small" type="button" @click=${stop}>${t("dialog.cancel")}</button><button
         class="btn small pri">${t("replay.save")}</button></div></form>`;
 }
 
@@ -87,6 +95,7 @@ class HwReplayTranscript extends HwElement {
     const field = /** @type {HTMLElement | null} */ (this.querySelector(".write:not(.seen) [name='text']"));
     field?.closest(".write")?.classList.add("seen");
     field?.focus();
+    keepInSight(this);
   }
 
   #tools() {
@@ -108,7 +117,7 @@ class HwReplayTranscript extends HwElement {
           <button class="btn small" @click=${() => {
             replay.play(false);
             edits.value = 0;
-          }}>${t("caption.add")}</button>${recognising(writes.value)}` : ""}</div>
+          }}>${t("caption.add")}</button>${recognising(writes.value)}${soundDelay()}` : ""}</div>
       ${can && edits.value === 0 ? form(null, writes.value) : ""}`;
   }
 
@@ -118,7 +127,7 @@ class HwReplayTranscript extends HwElement {
     const can = replay.manifest.value?.can.correct && !replay.manifest.value.live;
     if (can && edits.value === cue.cue) return html`<li class="edited">${form(cue, of)}</li>`;
     return html`<li aria-current=${isNow ? "true" : "false"}><button @click=${() => void replay.seek(cue.from_us)}><span
-        class="mono">${clockText(cue.from_us)}</span><i class="said" aria-hidden="true"></i><span><bdi lang=${of}>${cue.text}</bdi>${
+        class="mono">${clockText(cue.from_us)}</span><i data-tone="caption" aria-hidden="true"></i><span><bdi lang=${of}>${cue.text}</bdi>${
         cue.source === "recognised" ? html` <small class="tag">${t("caption.recognised")}</small>` : ""}</span></button>
       ${can ? html`<button class="remove" title=${t("caption.correct")} aria-label="${t("caption.correct")}: ${cue.text}"
         @click=${() => (edits.value = cue.cue)}>✎</button>` : ""}</li>`;

@@ -11,7 +11,7 @@ import { seekSeq } from "../../store/time.js";
 import { inline, inMyLanguage, labelled, nodeName, sentence } from "../../kit/words.js";
 
 /** The number of the alarm or loss whose card is shown; 0: the first. */
-export const chosenAlarm = signal(0);
+const chosenAlarm = signal(0);
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { AnyEvent } from "../../../core/events/events.d.ts" */

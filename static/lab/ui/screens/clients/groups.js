@@ -67,8 +67,8 @@ class HwGroups extends HwElement {
     const from = change?.from_state;
     return html`<section class="chart" aria-label=${t("groups.state")}>
       <div class="chart-box">${CHARTS.group ? stateChart("group", { active: group.state, from, counts: {}, label }) : ""}
-        <p class="meaning"><b class="mono">${group.state}</b> ${t(`state.${group.state}`)}</p>
-        <p class="meaning dim">${term(group.why)}</p>${this.clock(group, at_us)}</div></section>`;
+        <div class="meaning"><p><b class="mono">${group.state}</b> ${t(`state.${group.state}`)}</p>
+        <p class="dim">${term(group.why)}</p>${this.clock(group, at_us)}</div></div></section>`;
   }
 
   /** @param {View} view @param {MemberRow} member @param {string[]} partitions */

@@ -65,9 +65,8 @@ class HwTransactions extends HwElement {
         <span class="dim">${t("groups.coordinator")} ${link(nodeTarget(it.coordinator),
           it.coordinator)} · ${link(`partition:${it.partition}`, it.partition)}</span></h3>
       <div class="chart-box">${CHARTS.transaction ? stateChart("transaction", { active: state, from, counts: {}, label }) : ""}
-        <p class="meaning"><b class="mono">${it.state}</b> ${meaning("transaction", it.state)} <span
-          class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span></p>
-        <p class="meaning dim">${term(it.why)}</p></div></section>`;
+        <div class="meaning"><p><b class="mono">${it.state}</b> ${meaning("transaction", it.state)}</p>
+        <p class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })} · ${term(it.why)}</p></div></div></section>`;
   }
 
   /**

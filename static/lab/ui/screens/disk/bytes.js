@@ -29,7 +29,7 @@ const NOTHING = { field: -1, offset: null, part: -1 };
 const pointed = signal(NOTHING);
 
 /** The sentence about a field. @param {PageField} field */
-export function sentenceOf({ says, name, values = {} }) {
+function sentenceOf({ says, name, values = {} }) {
   const key = `field.${says}`;
   const filled = { ...values, time: "ms" in values ? wall(Number(values.ms), language) : "" };
   if (has(key)) return t(key, filled);
@@ -237,9 +237,9 @@ class HwDiskBytes extends HwElement {
     const fields = this.#fields.map((field, place_) => ({ field, at: place_ })).filter(({ field }) => field.part === at);
     if (!fields.length) return "";
     const range = first_offset === undefined ? "" : first_offset === last_offset ? first_offset : `${first_offset}–${last_offset}`;
-    return html`<section class="part" data-part=${at}><h4><span>${t(`disk.part.${kind}`)} <b class="mono">${range}</b></span>
+    return html`<section class="part" data-part=${at}><h3><span>${t(`disk.part.${kind}`)} <b class="mono">${range}</b></span>
         ${fault ? html`<span class="tag bad">${t(`disk.fault.${fault}`)}</span>` : ""}
-        <span class="mono dim">${hex(position)} · ${bytes(size)}</span></h4>
+        <span class="mono dim">${hex(position)} · ${bytes(size)}</span></h3>
       ${this.rows(fields, now, from)}</section>`;
   }
 

@@ -2,6 +2,7 @@
 import { request, here } from "../../store/api.js";
 import { fileName } from "./index.js";
 import { EXAMPLE, folderOf, nameOf, pathOf, place, tree } from "../../store/disk.js";
+import { steer } from "../../store/interactions.js";
 import { HwElement, html, svg } from "../../kit/element.js";
 import { bytes, spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
@@ -41,6 +42,7 @@ class HwDiskCopy extends HwElement {
 
   /** @param {string} path */
   async #measure(path) {
+    if (!steer("command")) return;
     const { broker } = place.peek();
     const key = `${broker}/${path}`;
     this.#state.value = { key, measuring: true };
@@ -124,7 +126,7 @@ class HwDiskCopy extends HwElement {
     const ratio = measured ? measured.read.us / measured.sendfile.us : 1;
     return html`<div class="copy">
       <div class="copy-head"><p>${t("disk.copy.intro")}</p>
-        <button class="btn pri" ?disabled=${isThis && state.measuring}
+        <button class="btn pri" data-takes="act" ?disabled=${isThis && state.measuring}
           @click=${() => this.#measure(path)}>${t(isThis && state.measuring ? "disk.copy.measuring" : "disk.copy.measure")}</button>
         <span class="mono dim">${folderOf(path)}/${fileName(nameOf(path))}</span></div>
       ${isThis && state.error ? html`<div class="message bad"><b>${state.error.what

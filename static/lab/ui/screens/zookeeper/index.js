@@ -2,6 +2,7 @@
 import { controllerQueue, countByState, firedWatches, partOfWay, watchesOf } from "../../../core/view/controller.js";
 import { byName, laneOrder, nodesByKind, partitionNames } from "../../../core/view/selectors.js";
 import { durationText } from "../../../core/player/timemap.js";
+import { boxOf } from "../../../draw/zoom.js";
 import { HwElement, html, icon } from "../../kit/element.js";
 import { onValue } from "../../kit/events.js";
 import { instant } from "../../kit/format.js";
@@ -20,7 +21,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const NONE = { partition: "NonExistentPartition", replica: "NonExistentReplica" };
 
 /** The broker whose replica the chart shows; 0: the leader's. */
-export const chartBroker = signal(0);
+const chartBroker = signal(0);
 
 class HwZookeeper extends HwElement {
   #resizes = new ResizeObserver(() => this.#drawWatches());
@@ -57,16 +58,18 @@ class HwZookeeper extends HwElement {
    *  depend on the positions of the rows. */
   #drawWatches() {
     const layer = this.querySelector(".watch-lines");
-    const area = this.querySelector(".zk-top")?.getBoundingClientRect();
-    const tree = this.querySelector(".zk-tree")?.getBoundingClientRect();
-    if (!layer || !area || !tree) return;
+    const top = this.querySelector(".zk-top");
+    const list = this.querySelector(".zk-tree");
+    if (!layer || !top || !list) return;
+    const [area, tree] = [boxOf(top), boxOf(list)];
     const { view, at_us } = moment.peek();
     const lines = firedWatches(view).flatMap((watch) => {
-      const card = this.querySelector(`.zk-session[data-node="${watch.broker}"]`)?.getBoundingClientRect();
-      const row = this.#rowOf(watch.path)?.getBoundingClientRect();
-      if (!card || !row) return [];
-      const y1 = Math.min(tree.bottom - 4, Math.max(tree.top + 4, row.top + row.height / 2)) - area.top;
-      return [{ watch, x1: row.right - area.left - 4, y1, x2: card.left - area.left, y2: card.top + card.height / 2 - area.top }];
+      const session = this.querySelector(`.zk-session[data-node="${watch.broker}"]`);
+      const znode = this.#rowOf(watch.path);
+      if (!session || !znode) return [];
+      const [card, row] = [boxOf(session), boxOf(znode)];
+      const y1 = Math.min(tree.y + tree.h - 4, Math.max(tree.y + 4, row.y + row.h / 2)) - area.y;
+      return [{ watch, x1: row.x + row.w - area.x - 4, y1, x2: card.x - area.x, y2: card.y + card.h / 2 - area.y }];
     });
     layer.replaceChildren(...lines.flatMap(({ watch, x1, y1, x2, y2 }) => {
       const bend = Math.max(18, (x2 - x1) / 2);
@@ -196,7 +199,7 @@ class HwController extends HwElement {
     return html`<section class="chart" aria-label=${t("controller.partitions")}><h3>${t("controller.partitions")}
         ${names.length ? html`<select class="chip" aria-label=${t("controller.which_partition")} @change=${choose}>
           ${names.map((one) => html`<option .selected=${one === name}>${one}</option>`)}</select>` : ""}</h3>
-      <div class="chart-box">${stateChart("partition",
+      <div class="chart-box" tabindex="0">${stateChart("partition",
         { active, from, counts: countByState(states), label: t("controller.is", { what: name ?? "", state: active }) })}
         ${this.meaning(name, active)}</div></section>`;
   }
@@ -215,7 +218,7 @@ class HwController extends HwElement {
         ${ids.length ? html`<span class="seg" role="group" aria-label=${t("controller.which_replica")}>
           ${ids.map((one) => html`<button aria-pressed=${one === id}
             @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
-      <div class="chart-box">${stateChart("replica",
+      <div class="chart-box" tabindex="0">${stateChart("replica",
         { active, from, counts: countByState(states), label: t("controller.is", { what: replica, state: active }) })}
         ${this.meaning(replica, active)}</div></section>`;
   }

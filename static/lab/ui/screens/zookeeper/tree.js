@@ -22,7 +22,7 @@ const lab = document.getElementById("lab");
 const parentOf = (path) => path.slice(0, path.lastIndexOf("/")) || "/";
 
 /** Children by path, made from a flat map of paths; ancestors of a known znode are included. @param {View["zk"]} znodes */
-export function childrenOf(znodes) {
+function childrenOf(znodes) {
   /** @type {Map<string, string[]>} */
   const children = new Map([["/", []]]);
   for (const path of Object.keys(znodes).sort(byName)) {

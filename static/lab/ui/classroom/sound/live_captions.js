@@ -1,8 +1,8 @@
 // Captions of staff during a class, on every page, which may hide them.
 import { choicesOf, displayed, LANGUAGES, show, shown } from "./caption_choice.js";
-import { HwElement, html } from "../kit/element.js";
-import { t } from "../kit/i18n.js";
-import { now_us, said, tree } from "./store.js";
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { now_us, said, tree } from "../store.js";
 
 /** @import { Language } from "./caption_choice.js" */
 

@@ -1,4 +1,4 @@
-// The split of a poll's round: votes by answer, how sure they were, and the round before in outline.
+// What came of a poll: the split of a round, with how sure voters were and the round before in outline, and the outcome.
 import { html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { answerText } from "./store.js";
@@ -32,4 +32,13 @@ export function splitOf(poll) {
       <span class="mono">${percent}%</span>
       ${poll.asks_sure && sure >= 0 ? html`<small class="sure">${t("board.poll.sure", { n: sure })}</small>` : ""}</li>`;
   })}</ul>`;
+}
+
+/** The outcome, and its source: the lab that was settling it, or staff. It is no live region: heard.js says it. @param {Poll} poll */
+export function outcomeOf(poll) {
+  if (poll.settling) return html`<p class="tag select">${t("board.poll.settling")}</p>`;
+  if (!poll.outcome) return "";
+  const answer = answerText(poll, poll.outcome);
+  return html`<p class="tag ok">${poll.by === "lab" ? t("board.poll.by_lab", { answer, seq: poll.seq ?? 0 })
+    : t("board.poll.came_true", { answer })}</p>`;
 }

@@ -1,13 +1,13 @@
 // Captions during a class: staff type what is said, or the browser recognises it on this machine.
 import { signal } from "@preact/signals-core";
-import { Recogniser, recognises } from "../../core/sound/recogniser.js";
-import { HwElement, html } from "../kit/element.js";
-import { onSubmit, onValue } from "../kit/events.js";
-import { language, t } from "../kit/i18n.js";
-import { classSlug, clockText, joined, refused, tree } from "./store.js";
+import { Recogniser, recognises } from "../../../core/sound/recogniser.js";
+import { HwElement, html } from "../../kit/element.js";
+import { onSubmit, onValue } from "../../kit/events.js";
+import { language, t } from "../../kit/i18n.js";
+import { classSlug, clockText, joined, refused, tree } from "../store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Spoken } from "../../core/sound/recogniser.js" */
+/** @import { Spoken } from "../../../core/sound/recogniser.js" */
 /** @typedef {"en" | "zh-CN"} Language */
 
 const MAX_TEXT = 500;
@@ -15,7 +15,7 @@ const MAX_TEXT = 500;
 const READ_A_SECOND = { en: 15, "zh-CN": 6 };
 const MIN_US = 1.5e6;
 
-const Recognition = /** @type {import("../../core/sound/recogniser.js").RecognitionType | undefined} */ (
+const Recognition = /** @type {import("../../../core/sound/recogniser.js").RecognitionType | undefined} */ (
   /** @type {any} */ (globalThis).SpeechRecognition);
 
 /** What is written is in this language. @type {Signal<Language>} */

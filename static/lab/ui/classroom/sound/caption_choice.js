@@ -1,6 +1,6 @@
 // Which captions are shown, in a class and in its replay: chosen once for both, kept in the browser.
 import { signal } from "@preact/signals-core";
-import { language } from "../kit/i18n.js";
+import { language } from "../../kit/i18n.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @typedef {"en" | "zh-CN"} Language */

@@ -1,12 +1,12 @@
 // The instructor's microphone: a test before class, then the sound of the class, recorded and sent.
 import { signal } from "@preact/signals-core";
-import { HwElement, html } from "../kit/element.js";
-import { t } from "../kit/i18n.js";
-import { SAMPLE_MS, VoiceSpans, levelOf } from "../../core/sound/loudness.js";
-import { Outbox } from "../../core/sound/outbox.js";
-import { SoundRecorder, recordedType } from "../../core/sound/recorder.js";
-import { SoundSender } from "../../core/sound/sender.js";
-import { act, classSlug, clockText, joined, refused, tree } from "./store.js";
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { SAMPLE_MS, VoiceSpans, levelOf } from "../../../core/sound/loudness.js";
+import { Outbox } from "../../../core/sound/outbox.js";
+import { SoundRecorder, recordedType } from "../../../core/sound/recorder.js";
+import { SoundSender } from "../../../core/sound/sender.js";
+import { act, classSlug, clockText, joined, refused, tree } from "../store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 

@@ -1,7 +1,7 @@
 // Says to everybody in a class that its sound is recorded, as long as it is.
-import { HwElement, html } from "../kit/element.js";
-import { t } from "../kit/i18n.js";
-import { tree } from "./store.js";
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { tree } from "../store.js";
 
 class HwSoundMark extends HwElement {
   render() {

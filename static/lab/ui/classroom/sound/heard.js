@@ -1,12 +1,12 @@
 // Says what is new in the class to people who do not see the page: to learners at once, to staff gathered in one sentence.
 import { effect, signal } from "@preact/signals-core";
-import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts, staffsFacts } from "../../core/classroom/heard.js";
-import { Speech, spoken } from "../../core/speech.js";
-import { HwElement, html } from "../kit/element.js";
-import { t } from "../kit/i18n.js";
-import { now_us, shownName, stuckText, tree } from "./store.js";
+import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts, staffsFacts } from "../../../core/classroom/heard.js";
+import { Speech, spoken } from "../../../core/speech.js";
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { now_us, shownName, stuckText, tree } from "../store.js";
 
-/** @import { Heard } from "../../core/classroom/heard.js" */
+/** @import { Heard } from "../../../core/classroom/heard.js" */
 
 /** Between two sentences to staff at least. */
 const GATHER_MS = 5000;
