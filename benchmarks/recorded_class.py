@@ -144,7 +144,7 @@ class _Script:
         p = self.draw.choice(list(self._progress))
         if self._progress[p] < STEPS:
             self._progress[p] += 1
-            self.log.room(facts.ReachStep(p, self._progress[p], f"run-{p}/main", self._seqs[p], 1))
+            self.log.room(facts.ReachStep(p, LESSON, self._progress[p], f"run-{p}/main", self._seqs[p], 1))
 
     def _take_poll(self, second: int) -> None:
         from lab.classroom.acts import ops

@@ -1,4 +1,7 @@
-"""A page that is one file: opened from the disk without a network, it plays and seeks, and shows what the lab shows."""
+"""Runs that are carried away. A page that is one file: opened from the disk without a network, it plays and seeks, and
+shows what the lab shows. The form that imports a run: steps, progress, cancellation, a reload, a refusal, the end
+of the session.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from broker_core.events.replica import HighWatermarkAdvanced
+from lab.actions import execution, import_run
 from lab.runtime.host import Host
-from tests.support.lab_page import PHONE, WIDE, be, nothing_sticks_out
-from tests.support.lab_server import LabServer, Visitor
+from tests.support.axe import violations
+from tests.support.imports.made_up import ENDLESS, file_with
+from tests.support.lab_page import PHONE, WIDE, be, nothing_sticks_out, shows_event, sign_in
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 SCRIPT = (
     "kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3",
@@ -20,6 +26,7 @@ SCRIPT = (
     "producer send p1 orders-0 k:third",
 )
 Open = Callable[..., Page]
+FILE = "input[type=file]"
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +85,7 @@ def test_page_shows_what_the_lab_shows_at_an_instant(open_file: Open, lab_server
     seq = lab_server.call(last_risen)
     replicas = lab_server.call(lambda host: view_at(host, seq))["replicas"]
     page = open_file(f"#language=en&seq={seq}")
-    assert number_of(page) == seq
+    shows_event(page, seq)
     page.keyboard.press("v")
     rows = page.locator("hw-table section", has_text="Replicas").first.locator("tbody tr")
     expect(rows).to_have_count(3)
@@ -162,3 +169,225 @@ def test_branch_is_saved_from_its_menu(page: Page, visitor: Visitor, run: str, c
     assert saved.value.suggested_filename.endswith(".html")
     expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^Saved as .*\.html, \d+ KB\.$"))
     complaints[:] = [one for one in complaints if "status of 400" not in one]
+
+
+# Imports
+
+
+def choose(page: Page, file: Path) -> None:
+    form = page.locator(".import-run")
+    form.locator(FILE).set_input_files(file)
+    form.get_by_role("button", name="Import a run").click()
+
+
+def polls(page: Page) -> list[dict[str, Any]]:
+    """What polls of an import get from now on: the last answer of the list; while it is empty, none."""
+    answers: list[dict[str, Any]] = []
+    page.route("**/api/imports/*.json", lambda route: route.fulfill(**answers[-1]) if answers else route.abort())
+    return answers
+
+
+def state(state: str, stage: str = "", address: str = "") -> dict[str, Any]:
+    """An answer to a poll."""
+    error = {"what": "The file was refused.", "expected": "", "todo": ""} if state == "failed" else None
+    return {"json": {"state": state, "stage": stage, "done": 0, "of": 0, "address": address, "error": error}}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    file = tmp_path / "short.hwrun"
+    file.write_bytes(file_with(tmp_path / "short", None))
+    return file
+
+
+def import_endless(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Locator:
+    """Begins an import that does not end by itself; returns its form."""
+    monkeypatch.setattr(execution, "MAX_EXECUTION_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(import_run, "MAX_EVENTS_BEYOND", 10**9)
+    file = tmp_path / "endless.hwrun"
+    file.write_bytes(file_with(tmp_path / "endless", ENDLESS))
+    choose(page, file)
+    return page.locator(".import-run")
+
+
+def test_an_import_is_followed_reloaded_and_cancelled(
+    signed_in: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = import_endless(signed_in, tmp_path, monkeypatch)
+    cancel = form.get_by_role("button", name="Cancel")
+    expect(cancel).to_be_focused()
+    now = form.locator("[aria-current=step]")
+    expect(now).to_have_text("Execute")
+    expect(form.get_by_role("status")).to_have_text("Executing the recorded inputs")
+    expect(form).to_contain_text("events ·")
+    expect(form.locator(FILE)).to_be_hidden()
+    assert violations(signed_in, within=".import-run") == []
+    signed_in.set_viewport_size(PHONE)
+    nothing_sticks_out(signed_in)
+    signed_in.reload()
+    expect(now).to_have_text("Execute")
+    cancel.click()
+    expect(form.get_by_role("status").first).to_contain_text("The import was cancelled. Nothing was imported.")
+    expect(form.locator(FILE)).to_be_focused()
+    expect(cancel).to_have_count(0)
+    signed_in.reload()
+    expect(form.locator(FILE)).to_be_visible()
+    assert form.locator("progress").count() == 0
+
+
+def test_an_import_ends_at_the_lab_or_with_the_reason(
+    signed_in: Page, made: Path, tmp_path: Path, complaints: list[str]
+) -> None:
+    torn = tmp_path / "torn.hwrun"
+    torn.write_bytes(made.read_bytes()[:-40])
+    choose(signed_in, torn)
+    alert = signed_in.locator(".import-run").get_by_role("alert")
+    expect(alert).to_contain_text("cannot be read")
+    assert violations(signed_in, within=".import-run") == []
+    complaints.clear()
+    choose(signed_in, made)
+    signed_in.wait_for_url("**/r/*/main*")
+
+
+def test_a_class_that_was_imported_is_opened(signed_in: Page, made: Path) -> None:
+    signed_in.goto(re.sub("/runs/.*", "/classes/", signed_in.url))
+    signed_in.route("**/classes/import", lambda route: route.fulfill(status=202, json={"import": "one"}))
+    polls(signed_in).append(state("done", address="/account/"))
+    form = signed_in.locator(".import-run", has=signed_in.locator(FILE))
+    form.locator(FILE).set_input_files(made)
+    form.get_by_role("button", name="Import a recording").click()
+    signed_in.wait_for_url("**/account/")
+
+
+def test_a_lab_that_ends_during_an_import_is_reported(signed_in: Page, made: Path, complaints: list[str]) -> None:
+    answers = polls(signed_in)
+    choose(signed_in, made)
+    form = signed_in.locator(".import-run")
+    expect(form).to_contain_text("The lab does not respond.")
+    # As after its restart.
+    answer = {"what": "The import is not in progress any more.", "expected": "", "todo": ""}
+    answers.append({"status": 404, "json": answer})
+    expect(form.get_by_role("alert")).to_contain_text("not in progress any more")
+    complaints.clear()
+
+
+def test_an_import_does_not_interrupt_what_is_entered_in_another_form(signed_in: Page, made: Path) -> None:
+    answers = polls(signed_in)
+    answers.append(state("running", "waits"))
+    choose(signed_in, made)
+    form = signed_in.locator(".import-run")
+    expect(form.locator("li.done")).to_have_text("Upload")
+    expect(form.locator("[aria-current=step]")).to_have_count(0)
+    name = signed_in.locator("#new-run").get_by_label("Name")
+    name.fill("Half a na")
+    answers.append(state("failed"))
+    expect(form.get_by_role("alert")).to_contain_text("The file was refused.")
+    expect(name).to_be_focused()
+    answers.append(state("running", "unpack"))
+    choose(signed_in, made)
+    expect(form.locator("[aria-current=step]")).to_have_text("Unpack")
+    expect(form.get_by_role("button", name="Cancel")).to_be_focused()
+    answers.append(state("done", address="/r/made/main"))
+    link = form.get_by_role("link", name="Open the run")
+    expect(link).to_have_attribute("href", "/r/made/main")
+    expect(link).to_be_focused()
+    expect(form.get_by_role("status").first).to_have_text("The import is complete.")
+    assert violations(signed_in, within=".import-run") == []
+    # Nothing but the focus shows that another form is in use.
+    answers.append(state("running", "unpack"))
+    choose(signed_in, made)
+    name.fill(name.get_attribute("value") or "")
+    answers.append(state("done", address="/r/made/main"))
+    expect(link).to_be_visible()
+    expect(name).to_be_focused()
+
+
+def test_a_refused_form_is_as_good_as_new_for_the_next_import(
+    signed_in: Page, made: Path, tmp_path: Path, complaints: list[str]
+) -> None:
+    torn = tmp_path / "torn.hwrun"
+    torn.write_bytes(made.read_bytes()[:-40])
+    form = signed_in.locator(".import-run")
+    form.locator(FILE).set_input_files(torn)
+    # As without a script.
+    form.evaluate("(form) => form.submit()")
+    expect(form.locator(FILE)).to_have_attribute("aria-invalid", "true")
+    polls(signed_in).append(state("cancelled"))
+    choose(signed_in, made)
+    expect(form.get_by_role("status").first).to_contain_text("The import was cancelled.")
+    expect(form.locator(FILE)).not_to_have_attribute("aria-invalid", "true")
+    expect(form.locator(FILE)).not_to_have_attribute("aria-describedby", "import-error")
+    complaints[:] = [one for one in complaints if "status of 400" not in one]
+
+
+def test_a_page_whose_import_is_complete_when_it_is_loaded_offers_what_was_made(signed_in: Page) -> None:
+    def with_import(route: Route) -> None:
+        # As the browser keeps a page that was loaded during an import.
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("<hw-import>", '<hw-import data-import="kept">'))
+
+    signed_in.route("**/runs/", with_import)
+    polls(signed_in).append(state("done", address="/r/made/main"))
+    signed_in.reload()
+    link = signed_in.locator(".import-run").get_by_role("link", name="Open the run")
+    expect(link).to_have_attribute("href", "/r/made/main")
+    expect(signed_in.locator(".import-run").locator(FILE)).to_be_visible()
+    assert signed_in.url.endswith("/runs/")
+
+
+def test_a_page_that_comes_back_after_an_import_shows_no_progress(signed_in: Page, made: Path) -> None:
+    polls(signed_in).append(state("done", address="/r/made/main"))
+    # The page stays.
+    signed_in.route("**/r/made/main", lambda route: route.fulfill(status=204))
+    with signed_in.expect_response("**/r/made/main"):
+        choose(signed_in, made)
+    form = signed_in.locator(".import-run")
+    expect(form.locator("progress")).to_be_visible()
+    expect(form.locator(FILE)).to_be_hidden()
+    signed_in.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    expect(form.locator("progress")).to_have_count(0)
+    expect(form.locator(FILE)).to_be_visible()
+
+
+def test_an_import_continues_after_the_session_has_ended(
+    signed_in: Page, lab_server: LabServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = import_endless(signed_in, tmp_path, monkeypatch)
+    expect(form.locator("[aria-current=step]")).to_have_text("Execute")
+    signed_in.context.clear_cookies()
+    expect(form.get_by_role("alert")).to_contain_text("You are no longer signed in.")
+    expect(form.locator("progress")).to_have_count(0)
+    sign_in(signed_in, lab_server)
+    form.get_by_role("button", name="Cancel").click()
+    expect(form.get_by_role("status").first).to_contain_text("The import was cancelled.")
+
+
+def test_a_lab_that_does_not_respond_is_asked_less_often(signed_in: Page, made: Path, complaints: list[str]) -> None:
+    answers = polls(signed_in)
+    signed_in.evaluate(
+        "() => { const set = setTimeout; window.pauses = [];"
+        " window.setTimeout = (what, ms, ...given) => { pauses.push(ms); return set(what, ms, ...given); } }"
+    )
+    choose(signed_in, made)
+    signed_in.wait_for_function("() => [800, 1600, 3200].every((ms) => pauses.includes(ms))")
+    # A proxy answers for the lab.
+    answers.append({"status": 502, "body": "<p>Bad gateway</p>"})
+    expect(signed_in.locator(".import-run").get_by_role("alert")).to_contain_text("The lab returned status 502.")
+    complaints.clear()
+
+
+def test_what_is_not_uploaded_is_reported(signed_in: Page, made: Path, complaints: list[str]) -> None:
+    signed_in.route("**/runs/import", lambda route: route.abort())
+    choose(signed_in, made)
+    form = signed_in.locator(".import-run")
+    expect(form.get_by_role("alert")).to_contain_text("The lab does not respond.")
+    expect(form.locator(FILE)).to_be_visible()
+    # The session has ended.
+    signed_in.unroute("**/runs/import")
+    signed_in.route("**/runs/import", lambda route: route.fulfill(status=302, headers={"Location": "/sign-in/"}))
+    choose(signed_in, made)
+    expect(form.get_by_role("alert")).to_contain_text("Sign in, then import the file again.")
+    signed_in.evaluate("Object.defineProperty(File.prototype, 'size', { value: 300 * 2 ** 20 })")
+    choose(signed_in, made)
+    expect(form.get_by_role("alert")).to_contain_text("The file is 300 MiB.")
+    complaints.clear()

@@ -1,23 +1,22 @@
 """The page of a challenge in a real browser: live progress, widths, axe."""
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from lab.challenges.loader import challenges
 from tests.support.axe import violations
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
-from tests.support.lab_server import LabServer
+from tests.support.lab_page import PHONE, TABLET, WIDE, be, nothing_sticks_out
+from tests.support.lab_server import LabServer, Visitor
 
 C2 = "c2-settings-that-survive"
 C7 = "c7-shrink-it"
 
 
 @pytest.fixture
-def challenge(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+def challenge(page: Page, visitor: Visitor, complaints: list[str]) -> Page:
     """A signed-in visitor."""
     page.set_viewport_size(WIDE)
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    be(page, visitor)
     return page
 
 

@@ -11,7 +11,7 @@ from lab.classroom.codes import shown_code
 from lab.models import Class
 from tests.support.classroom.class_pages import Page as ClassPage
 from tests.support.classroom.class_pages import page_of
-from tests.support.classroom.door import clean_door
+from tests.support.classroom.door import class_of, clean_door
 from tests.support.classroom.guest import Guest
 from tests.support.classroom.screen_reader import ScreenReader
 from tests.support.lab_page import WIDE
@@ -33,7 +33,7 @@ def test_a_class_of_three_is_taught(
     reader.fill("Name", "Storage systems")
     reader.press("button", "Start class")
     expect(page.locator(".big-code")).to_be_visible()
-    room = Class.objects.get()
+    room = class_of(page)
     reader.press("link", "Open the board")
     expect(page.locator(".nobody")).to_be_visible()
     reader.listen()
@@ -72,7 +72,9 @@ def test_a_class_of_three_is_taught(
 
 
 def at(learner: ClassPage) -> dict[str, object]:
-    """An instant of the lab of a learner."""
+    """An instant of the lab of a learner, who may be given it only after the page was opened."""
+    while not learner.held["/mine"]["lab"]:
+        learner.read()
     return {"lab": learner.held["/mine"]["lab"], "seq": 1, "at_us": 0}
 
 
@@ -97,7 +99,7 @@ def test_a_class_is_attended(
     page: Page, visitor: Visitor, lab_server: LabServer, at_the_door: None, complaints: list[str]
 ) -> None:
     visitor.post("/classes/new", title="Storage systems")
-    room = Class.objects.get()
+    room = Class.objects.latest("pk")
     assert room.code is not None
     reader = ScreenReader(page)
     page.set_viewport_size(WIDE)

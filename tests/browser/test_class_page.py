@@ -1,15 +1,15 @@
 """A class in a real browser, in four contexts: an instructor teaches two learners beside the big screen."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from lab.models import Run
 from tests.support.axe import violations
-from tests.support.classroom.class_browser import join, newcomer, open_class_panel
-from tests.support.classroom.door import clean_door, open_classes
+from tests.support.classroom.class_browser import join, open_class_panel
+from tests.support.classroom.door import clean_door, start_class
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import LabServer
 
@@ -20,11 +20,7 @@ NAME = "Adaeze Okafor-Montgomery"
 def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     """The instructor, on the door page of a new class."""
     with clean_door(lab_server, monkeypatch):
-        open_classes(page, lab_server)
-        form = page.locator("#new-class")
-        form.get_by_label("Name").fill("Storage systems, autumn")
-        form.get_by_role("button", name="Start class").click()
-        expect(page.locator(".big-code")).to_be_visible()
+        start_class(page, lab_server, "Storage systems, autumn")
         yield page
 
 
@@ -172,9 +168,9 @@ def who_looks_is_seen(staff: Page, noah: Page) -> None:
     staff.get_by_role("button", name="Close", exact=True).click()
 
 
-def big_screen(staff: Page, browser: Browser) -> Page:
+def big_screen(staff: Page, newcomer: Callable[[], Page]) -> Page:
     """How to join and how many are here, without a name."""
-    page = newcomer(browser)
+    page = newcomer()
     page.context.add_cookies(staff.context.cookies())  # type: ignore[arg-type]
     page.goto(staff.url.replace("/board/", "/projector/"))
     expect(page.locator("hw-projector")).to_contain_text("2 learners here")
@@ -204,9 +200,9 @@ def other_look_on_phones(staff: Page, ada: Page) -> None:
     expect(staff.locator(".tile")).to_have_count(2)
 
 
-def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: list[str]) -> None:
+def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], complaints: list[str]) -> None:
     link = staff.locator(".address a").get_attribute("href") or ""
-    ada, noah = newcomer(browser), newcomer(browser)
+    ada, noah = newcomer(), newcomer()
     join(ada, link, "Ada")
     join(noah, link, "Noah")
     staff.get_by_role("link", name="Open the board").click()
@@ -219,41 +215,46 @@ def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: lis
     all_labs_stand_still(staff, noah)
     staff_type_captions(staff)
     who_looks_is_seen(staff, noah)
-    projector = big_screen(staff, browser)
+    projector = big_screen(staff, newcomer)
     assert violations(staff) == []
     assert violations(ada, within="hw-class-panel") == []
     assert violations(projector) == []
     other_look_on_phones(staff, ada)
     for page in (ada, noah, projector):
-        page.context.close()
+        page.close()
     expect(staff.locator("hw-class-top")).to_contain_text("0 here · 2 away")
     assert complaints == []
 
 
-@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE])
 @pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
-def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str) -> None:
+def test_the_board_fits_its_window(staff: Page, look: str) -> None:
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".nobody")).to_be_visible()
-    staff.set_viewport_size(size)  # type: ignore[arg-type]
-    staff.goto(f"{staff.url}?{look}")
+    board = staff.url
+    staff.goto(f"{board}?{look}")
     expect(staff.locator(".nobody")).to_be_visible()
-    nothing_sticks_out(staff)
-    expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
-    # The door's page has the code, the QR code and the participants.
-    expect(staff.locator("header .to-door")).to_be_in_viewport(ratio=1)
-    now = staff.locator(".class-line svg svg").bounding_box()
-    assert now is not None and now["width"] < 10, "the instant is a line"
-    assert violations(staff) == []
-    staff.goto(f"{staff.url.split('?')[0].replace('/board/', '/projector/')}?{look}")
+    for size in (WIDE, TABLET, PHONE):
+        staff.set_viewport_size(size)
+        nothing_sticks_out(staff)
+        expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
+        # The door's page has the code, the QR code and the participants.
+        expect(staff.locator("header .to-door")).to_be_in_viewport(ratio=1)
+        now = staff.locator(".class-line svg svg").bounding_box()
+        assert now is not None and now["width"] < 10, "the instant is a line"
+        assert violations(staff) == []
+    staff.goto(f"{board.replace('/board/', '/projector/')}?{look}")
     expect(staff.locator("hw-projector")).to_contain_text("0")
-    nothing_sticks_out(staff)
-    assert violations(staff) == []
+    for size in (WIDE, TABLET, PHONE):
+        staff.set_viewport_size(size)
+        nothing_sticks_out(staff)
+        assert violations(staff) == []
 
 
-def test_captions_are_shown_on_the_pages_of_others(staff: Page, browser: Browser, complaints: list[str]) -> None:
+def test_captions_are_shown_on_the_pages_of_others(
+    staff: Page, newcomer: Callable[[], Page], complaints: list[str]
+) -> None:
     """What staff type is on a learner's page and on the big screen; each of them may turn it off."""
-    ada, screen = newcomer(browser), newcomer(browser)
+    ada, screen = newcomer(), newcomer()
     join(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".tile")).to_have_count(1)
@@ -278,22 +279,19 @@ def test_captions_are_shown_on_the_pages_of_others(staff: Page, browser: Browser
     expect(ada.locator(shown)).to_contain_text("until broker 2 has it")
     expect(ada.locator(shown)).to_be_in_viewport(ratio=1)
     nothing_sticks_out(ada)
-    for page in (ada, screen):
-        page.context.close()
     assert complaints == []
 
 
 @pytest.fixture
-def ada(staff: Page, browser: Browser) -> Iterator[Page]:
+def ada(staff: Page, newcomer: Callable[[], Page]) -> Page:
     """A learner with a question, in their lab, while the instructor is on the board."""
-    page = newcomer(browser)
+    page = newcomer()
     join(page, staff.locator(".address a").get_attribute("href") or "", NAME)
     page.get_by_label("Ask a question").fill("Why?")
     page.get_by_role("button", name="Send").click()
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".ask-list a.at")).to_be_visible()
-    yield page
-    page.context.close()
+    return page
 
 
 def fork(page: Page) -> None:
@@ -361,10 +359,13 @@ def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Pa
     is_shown = f"(order) => {shown} === order"
     staff.set_viewport_size({"width": PHONE["width"], "height": 1600})
     staff.wait_for_function(is_shown, arg=",".join(names))
+    staff.reload()
+    expect(staff.locator(".tile")).to_have_count(1)
+    staff.wait_for_function(is_shown, arg=",".join(names))
     nothing_sticks_out(staff)
-    hands, wall = staff.locator("hw-hands").bounding_box(), staff.locator(".board-wall").bounding_box()
-    assert hands and wall
-    assert wall["y"] - hands["y"] - hands["height"] < 30
+    last, wall = staff.locator("hw-mistakes").bounding_box(), staff.locator(".board-wall").bounding_box()
+    assert last and wall
+    assert wall["y"] - last["y"] - last["height"] < 30
     staff.set_viewport_size(WIDE)
     staff.wait_for_function(is_shown, arg="hw-wall-bar,hw-poll-panel,hw-hands,hw-class-bar,hw-microphone")
 
@@ -373,14 +374,13 @@ def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Pa
 
 
 @pytest.fixture
-def voter(staff: Page, browser: Browser) -> Iterator[Page]:
+def voter(staff: Page, newcomer: Callable[[], Page]) -> Page:
     """A learner, in their lab, while the instructor is on the board."""
-    page = newcomer(browser)
+    page = newcomer()
     join(page, link_of(staff), "Ada")
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".tile")).to_have_count(1)
-    yield page
-    page.context.close()
+    return page
 
 
 def link_of(door: Page) -> str:
@@ -443,7 +443,10 @@ def test_a_refused_answer_leaves_the_one_before(staff: Page, voter: Page) -> Non
     open_number_poll(staff)
     sure = voter.locator("[name=sure]")
     expect(sure).to_have_attribute("aria-valuetext", "50 %")
+    expect(voter.get_by_role("slider", name="How sure are you?", exact=True)).to_have_count(1)
     sure.fill("80")
+    expect(sure.locator("xpath=..").locator(".mono")).to_have_text("80 %")
+    expect(sure).to_have_attribute("aria-valuetext", "80 %")
     answer(voter, "45")
     expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
     voter.reload()

@@ -1,11 +1,13 @@
 """The sound of a class, recorded by a real browser from a tone at known instants: offline, reloaded, and aligned."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserType, Page, expect
+from playwright.sync_api import BrowserType, Page, expect
 
+from devtools.tour.contexts import WarmContexts
 from lab.actions.classes.live_class import close_classes, live_classes
 from lab.models import Class, Run
 from tests.support.lab_page import WIDE
@@ -28,6 +30,11 @@ MICROPHONE = """
     return out.stream;
   };
 """
+HEARD = """async () => {
+  const voice = document.getElementById("voice");
+  while (voice.currentTime < 0.3) await new Promise((resolve) => requestAnimationFrame(resolve));
+  return voice.src;
+}"""
 ONSETS = """async (address) => {
   const data = await (await fetch(address)).arrayBuffer();
   const context = new OfflineAudioContext(1, 48000, 48000);
@@ -43,23 +50,23 @@ ONSETS = """async (address) => {
 }"""
 
 
-@pytest.fixture
-def hearing(browser_type: BrowserType, browser_type_launch_args: dict[str, object]) -> Iterator[Browser]:
-    """A browser that grants the microphone."""
+@pytest.fixture(scope="module")
+def hearing(browser_type: BrowserType, browser_type_launch_args: dict[str, object]) -> Iterator[WarmContexts]:
+    """Contexts of a browser that grants the microphone."""
     args = [
         "--use-fake-ui-for-media-stream",
         "--use-fake-device-for-media-stream",
         "--autoplay-policy=no-user-gesture-required",
     ]
     found = browser_type.launch(**{**browser_type_launch_args, "args": args})  # type: ignore[arg-type]
-    yield found
+    yield WarmContexts(found)
     found.close()
 
 
 @pytest.fixture
-def board(hearing: Browser, lab_server: LabServer) -> Iterator[Page]:
+def board(hearing: WarmContexts, lab_server: LabServer) -> Iterator[Page]:
     """The board of a new class, with a microphone that hears the tone."""
-    context = hearing.new_context(viewport=WIDE)
+    context = hearing.take({"viewport": WIDE})
     context.set_default_timeout(PATIENCE_S * 1000)
     page = context.new_page()
     page.add_init_script(MICROPHONE)
@@ -69,6 +76,7 @@ def board(hearing: Browser, lab_server: LabServer) -> Iterator[Page]:
     form.get_by_role("button", name="Start class").click()
     page.get_by_role("link", name="Open the board").click()
     yield page
+    hearing.give_back(context)
     lab_server.call(lambda _: close_classes())
     Run.objects.filter(classroom__isnull=False).update(classroom=None)
     Class.objects.all().delete()
@@ -78,7 +86,11 @@ def arrival(page: Page, path: str) -> object:
     return page.expect_response(lambda answer: path in answer.url and answer.status == 200)
 
 
-def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, lab_server: LabServer) -> None:
+def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(
+    board: Page, lab_server: LabServer, tmp_path: Path
+) -> None:
+    board.get_by_role("button", name="Lead the class").click()
+    expect(board.get_by_role("button", name="You lead")).to_be_visible()
     slug = board.url.rstrip("/").split("/")[-2]
     sound = f"/api/classes/{slug}/recording/audio/"
 
@@ -116,6 +128,33 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
         off_us = (first["at_us"] + onset_s * 1e6 - begun_us) % 1_000_000
         print("aligned within", min(off_us, 1_000_000 - off_us) / 1000, "ms")
         assert min(off_us, 1_000_000 - off_us) < ALIGNED_US
+    board.locator("hw-class-end summary").click()
+    board.get_by_role("button", name="End the class for everyone").click()
+    expect(board.locator("hw-class-end summary")).to_have_count(0)
+    board.goto(board.url.replace("/board/", "/replay/"))
+    is_replayed_taken_over_and_carried_away(board, tmp_path / "class.html")
+
+
+def is_replayed_taken_over_and_carried_away(page: Page, file: Path) -> None:
+    expect(page.locator(".hw-node.broker.up")).to_have_count(3)
+    page.get_by_role("button", name="Play", exact=True).click()
+    assert "/recording/audio/" in page.evaluate(HEARD)
+    page.get_by_role("button", name="Save as a page").click()
+    with page.expect_download() as saved:
+        page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    saved.value.save_as(file)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Take over from here").click()
+    page.wait_for_url("**/r/*/main*")
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    assert page.context.browser is not None
+    context = page.context.browser.new_context(offline=True)
+    alone = context.new_page()
+    alone.goto(file.as_uri())
+    alone.get_by_role("button", name="Play", exact=True).click()
+    assert alone.evaluate(HEARD).startswith("blob:")
+    expect(alone.locator(".hw-node.broker.up")).to_have_count(3)
+    context.close()
 
 
 def test_refused_or_lost_microphone_is_reported_and_the_class_continues(board: Page) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.lab_page import TOPIC, nothing_sticks_out_at_any_width, press
+from tests.support.lab_page import TABLET, TOPIC, WIDE, nothing_sticks_out, nothing_sticks_out_at_any_width, press
 from tests.support.lab_server import LabServer, Visitor
 
 UNCLEAN = (
@@ -208,3 +208,18 @@ def test_requests_to_zookeeper_are_listed_on_demand(signed_in: Page, lab_server:
     expect(producer).to_contain_text("0 requests in all")
     switch.click()
     expect(rows).to_have_count(0)
+
+
+def test_an_open_console_leaves_room_for_the_controller(signed_in: Page, lab_server: LabServer, played: str) -> None:
+    page = signed_in
+    page.goto(f"{lab_server.address}/r/{played}/main?view=zookeeper")
+    expect(page.locator(".controller h3").first).to_be_visible()
+    press(page, "c")
+    expect(page.locator("#console-line")).to_be_visible()
+    for size, least in ((WIDE, 280), (TABLET, 90)):
+        page.set_viewport_size(size)
+        nothing_sticks_out(page)
+        tree, controller, dock = (page.locator(one).bounding_box() for one in (".zk-top", ".controller", ".dock"))
+        assert tree and controller and dock
+        assert controller["y"] >= tree["y"] + tree["height"], "one below the other"
+        assert dock["y"] - controller["y"] >= least, size

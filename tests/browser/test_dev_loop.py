@@ -20,7 +20,7 @@ from tests.support.lab_page import console, press
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT
 
-COPIED = ("broker_core", "devtools", "lab", "manage.py", "static", "templates")
+COPIED = ("broker_core", "devtools", "docs", "lab", "manage.py", "static", "templates")
 
 
 @pytest.fixture
@@ -77,6 +77,13 @@ def test_changes_are_reloaded_and_the_run_continues(page: Page, project: Path, s
     tokens.write_text(tokens.read_text() + "\nbody { outline-color: rgb(1, 2, 3); }\n")
     expect(page.locator("body")).to_have_css("outline-color", "rgb(1, 2, 3)")
     assert page.url.split("?")[0] == address.split("?")[0]
+
+    page.goto(urljoin(first.address, "/course/008-a-records-way/"))
+    brief = project / "lab" / "exercises" / "content" / "008-a-records-way" / "brief.en.md"
+    brief.write_text(f"A sentence that was not there. {brief.read_text()}")
+    expect(page.get_by_text("A sentence that was not there.")).to_be_visible()
+    first = served()
+    page.goto(address)
 
     expect(page.locator(".nodes .state.up")).to_have_count(3)
     press(page, "Space")

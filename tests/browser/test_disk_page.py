@@ -81,6 +81,7 @@ def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: P
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("hw-disk-tree [role=treeitem]:focus")).to_contain_text("orders-0/")
+    expect(rows).not_to_have_count(before)
     assert rows.count() < before
 
 

@@ -1,16 +1,15 @@
 """The door of a class in a real browser: an instructor and a learner in contexts of their own, up to the class."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from lab.models import Class
 from tests.support.axe import violations
-from tests.support.classroom.door import clean_door, open_classes
+from tests.support.classroom.door import class_of, clean_door, open_classes
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
-from tests.support.lab_server import PATIENCE_S, LabServer
+from tests.support.lab_server import LabServer
 
 LOOKS = ["language=en&theme=dark", "language=zh-CN&theme=light"]
 
@@ -24,14 +23,12 @@ def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch:
 
 
 @pytest.fixture
-def learner(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+def learner(newcomer: Callable[[], Page], lab_server: LabServer) -> Page:
     """A new visitor with a phone."""
-    context = browser.new_context(viewport=PHONE)
-    context.set_default_timeout(PATIENCE_S * 1000)
-    page = context.new_page()
+    page = newcomer()
+    page.set_viewport_size(PHONE)
     page.goto(f"{lab_server.address}/join/")
-    yield page
-    context.close()
+    return page
 
 
 def start_class(staff: Page, *, waits: bool = False) -> str:
@@ -103,7 +100,7 @@ def test_axe_finds_nothing_and_every_width_fits(
 ) -> None:
     join(learner, start_class(staff, waits=True), "Ada Okafor")
     expect(learner.get_by_role("status")).to_be_visible()
-    room = Class.objects.get()
+    room = class_of(staff)
     home = f"{lab_server.address}/classes/{room.slug}/"
     pages = {
         staff: [f"{lab_server.address}/classes/", home, f"{lab_server.address}/account/"],

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.support.axe import violations
 from tests.support.lab_page import MODULES, PHONE, TABLET, WIDE, nothing_sticks_out
@@ -19,9 +19,9 @@ def start(page: Page, server: LabServer, slug: str) -> None:
     expect(page.locator(".hw-partition").first).to_contain_text("leader")
 
 
-def begin(page: Page, server: LabServer, slug: str) -> None:
+def begin(page: Page, server: LabServer, slug: str, size: ViewportSize = WIDE) -> None:
     """Starts a lesson from its page."""
-    page.set_viewport_size(WIDE)
+    page.set_viewport_size(size)
     page.goto(f"{server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/course/{slug}/")
     page.get_by_role("button", name=re.compile("^Start")).first.click()
     expect(page.locator(".step.now .n")).to_have_text("1")
@@ -149,6 +149,29 @@ def test_skipped_step_is_announced_and_the_next_one_opens(first: Page) -> None:
     expect(first.locator(".step.now .verdict")).to_contain_text("No prediction.")
 
 
+def test_keys_and_topic_of_a_text_are_right_with_the_console_open(
+    page: Page, lab_server: LabServer, complaints: list[str]
+) -> None:
+    begin(page, lab_server, "010-where-replicas-land")
+    expect(page.locator(".nothing")).to_have_text("3 brokers, no topics yet.")
+    page.keyboard.press("c")
+    line = page.locator("#console-line")
+    expect(line).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    expect(line).to_have_value("")
+    # The page shows the first topic until there is the lesson's own.
+    for topic in ("spread", "wide"):
+        line.fill(f"kafka-topics.sh --create --topic {topic} --partitions 1 --replication-factor 1")
+        line.press("Enter")
+        expect(page.locator(".hw-partition").first).to_contain_text(f"{topic}-0")
+    expect(page.get_by_role("combobox", name="topic")).to_have_value("wide")
+    page.reload()
+    expect(page.locator(".hw-partition").first).to_contain_text("wide-0")
+    expect(line).to_be_visible()
+    expect(line).not_to_be_focused()
+
+
 def test_lesson_in_progress_fits_every_width(first: Page) -> None:
     first.locator(".step.now .code-line").click()
     for size in (TABLET, PHONE, WIDE):
@@ -156,6 +179,8 @@ def test_lesson_in_progress_fits_every_width(first: Page) -> None:
         nothing_sticks_out(first)
         expect(first.locator(".step.now")).to_be_visible()
         assert faults(first) == []
+        inspector = first.locator("aside.insp").bounding_box()
+        assert inspector is None or inspector["x"] + inspector["width"] <= size["width"]
     # On a projector each screen fits next to the lesson.
     first.set_viewport_size(TABLET)
     for screen in ("ZooKeeper", "Groups", "Disk", "Table", "Cluster + logs"):
@@ -232,7 +257,7 @@ def test_lesson_starts_over_in_a_new_run(first: Page) -> None:
 
 def test_refused_answer_is_said_beside_its_question(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
     begin(page, lab_server, "009-ask-with-kafkas-own-commands")
-    expect(page.locator(".step.now .prose code").first).to_have_text("`")
+    expect(page.locator(".step.now .prose kbd").first).to_have_text("`")
     number = page.locator(".step.now .n")
     while (before := number.inner_text()) != "4":
         page.get_by_role("button", name="Show the solution").click()
@@ -246,3 +271,36 @@ def test_refused_answer_is_said_beside_its_question(page: Page, lab_server: LabS
     answer.fill("9")
     answer.press("Enter")
     expect(page.locator(".step.now .verdict")).to_have_text("9 is not correct: look again.")
+
+
+def test_phone_is_not_told_which_keys_to_press(browser: Browser, lab_server: LabServer) -> None:
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    begin(page, lab_server, "001-high-watermark-two-fetches", PHONE)
+    for command in page.locator(".step.now .code-line").all():
+        command.tap()
+        expect(command).to_have_attribute("data-ran", "ran")
+    message = page.locator(".message", has_text="The simulation is paused.")
+    expect(message).to_contain_text("Press Play or step to see the effect.")
+    expect(page.locator("button.hint")).to_be_visible()
+    assert page.locator("kbd").filter(visible=True).all_inner_texts() == []
+    # The text shows the symbol of the button instead.
+    assert "Enter" not in page.locator(".step.now").inner_text()
+    shown, pressed = (page.locator(f"{where} use").get_attribute("href") for where in (".step.now .key", ".tbtn .ic"))
+    assert shown == pressed
+    context.close()
+
+
+def test_line_with_a_part_to_fill_in_goes_into_the_console(browser: Browser, lab_server: LabServer) -> None:
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    begin(page, lab_server, "002-finding-an-offset", PHONE)
+    page.locator(".step.now .code-line", has_text="<first-offset>").tap()
+    line = page.locator("#console-line")
+    expect(line).to_have_value("kafka-dump-log.sh --files broker-2/archive-0/<first-offset>.index")
+    page.keyboard.type("00000000000000000000")
+    expect(line).to_have_value("kafka-dump-log.sh --files broker-2/archive-0/00000000000000000000.index")
+    line.fill("broker ki")
+    page.get_by_role("button", name="Complete the line").tap()
+    expect(line).to_have_value("broker kill ")
+    context.close()

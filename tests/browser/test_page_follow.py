@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.support.lab_page import PHONE, TABLET, TOPIC, WIDE, console, disagreement, lead_and_follow, press, shown
+from tests.support.lab_page import (
+    PHONE,
+    TABLET,
+    TOPIC,
+    WIDE,
+    console,
+    disagreement,
+    lead_and_follow,
+    press,
+    settle,
+    shown,
+)
 from tests.support.lab_server import Visitor
 
 KEYS = [",", ".", ",", ".", "3", "5", "7", "9", "d", "n", "g", "o", "r", "l", "v", "c", "Home", "End", "Enter"]
@@ -96,7 +107,7 @@ def test_own_view_is_restored_after_following(context: BrowserContext, visitor: 
         done = navigate(follower, dice)
         follower.evaluate("""(part) => { for (const one of document.querySelectorAll("#stage, #tab-panel, .tables"))
             one.scrollTop = part * (one.scrollHeight - one.clientHeight); }""", dice.random())  # fmt: skip
-        _settle(follower)
+        settle(follower)
         before, scrolled = shown(follower), follower.evaluate(SCROLLED)
         press(follower, "f")
         expect(follower.get_by_role("button", name="Following Lin")).to_be_visible()
@@ -105,16 +116,9 @@ def test_own_view_is_restored_after_following(context: BrowserContext, visitor: 
         press(follower, "f")
         expect(follower.get_by_role("button", name="Lin is presenting")).to_be_visible()
         follower.wait_for_function(f"(wanted) => String(({SCROLLED})()) === String(wanted)", arg=scrolled)
-        _settle(follower)
+        settle(follower)
         after = shown(follower)
         assert {**after, "overlay": ""} == {**before, "overlay": ""}, (n, done)
-
-
-def _settle(page: Page) -> None:
-    """What was asked for is drawn: two looks at the page agree."""
-    before: dict[str, Any] = {}
-    while before != (before := shown(page)) or before["behind"]:
-        page.wait_for_timeout(120)
 
 
 def click(page: Page, selector: str) -> None:
@@ -154,6 +158,7 @@ HARMLESS: dict[str, Callable[[Page], object]] = {
     "help": lambda page: (press(page, "?"), page.keyboard.press("Escape")),
     "share": lambda page: press(page, "s"),
     "theme": lambda page: click(page, "[data-preference=theme]"),
+    "density": lambda page: (click(page, "[data-preference=density]"), click(page, "[data-preference=density]")),
     "panels": lambda page: press(page, "\\", "\\"),
     "tab": lambda page: page.get_by_role("tab", name="Files").click(),
     "console": lambda page: (press(page, "c"), press(page, "c")),
@@ -178,7 +183,7 @@ def test_what_ends_following_and_what_does_not(context: BrowserContext, visitor:
             expect(following, name).to_be_visible()
             continue
         expect(following, name).to_be_hidden()
-        _settle(follower)
+        settle(follower)
         now = shown(follower)
         for what in ("branch", "shown_seq", "screen", "selection", "partition"):
             assert now[what] == own[what], (name, what)
@@ -200,7 +205,7 @@ def test_presenters_lab_is_live_beside_the_learners_own(context: BrowserContext,
     expect(beside.locator(".hw-cells").first).to_be_visible(timeout=PATIENCE_S * 1000)
     for key in ("3", ",", "5"):
         press(leader, key)
-        _settle(leader)
+        settle(leader)
         follower.wait_for_function(
             f"async (wanted) => (await ({BESIDE_SEQ})()) === wanted", arg=shown(leader)["shown_seq"]
         )

@@ -2,15 +2,17 @@
 
 import re
 
-from playwright.sync_api import Page, WebSocketRoute, expect
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.support.axe import violations
 from tests.support.lab_page import (
     PHONE,
     TABLET,
     WIDE,
+    Line,
     console,
     nothing_sticks_out,
-    number,
     partition,
     pause,
     press,
@@ -27,7 +29,8 @@ def test_language_and_theme_change_keep_the_place(with_topic: Page) -> None:
     pause(page)
     press(page, ",")
     expect(page).to_have_url(re.compile(r"#seq=\d+$"))
-    there = number(page)
+    there = int(page.url.rpartition("=")[2])
+    shows_event(page, there)
     page.get_by_role("link", name="中文").click()
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     expect(page.get_by_role("button", name="生产一条")).to_be_visible()
@@ -60,6 +63,53 @@ def test_lab_fits_a_narrow_window(with_topic: Page) -> None:
             box = node.bounding_box()
             name = node.get_attribute("aria-label")
             assert box and box["x"] >= 0 and box["x"] + box["width"] <= size["width"], (name, size)
+
+
+def test_large_view_fits_and_takes_the_pointer_where_it_is(with_topic: Page) -> None:
+    page = with_topic
+    press(page, *"pppp")
+    expect(partition(page, "orders-0")).to_contain_text("HW 4")
+    pause(page)
+    before = page.locator(".clock").bounding_box()
+    page.get_by_role("link", name="Toggle the large view").click()
+    after = page.locator(".clock").bounding_box()
+    assert before and after and after["height"] == pytest.approx(before["height"] * 1.25, abs=1)
+    expect(page.locator("#inspector")).to_be_hidden()
+    for width, height in ((1280, 800), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        nothing_sticks_out(page)
+        for selector in (".tbtn .play", ".clock", ".mark-it", ".theme", ".cv-h .drawer >> nth=1", "#timeline", "#side"):
+            box = page.locator(selector).bounding_box()
+            assert box and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height, (selector, width)
+    cells = page.locator("canvas.hw-cells").first
+    expect(cells).to_have_attribute("data-pitch", "21.8")
+    box = cells.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 3.5 * 21.8 * 1.25, box["y"] + 12)
+    expect(page).to_have_url(re.compile(r"sel=record:orders-0@b\d:3\b"))
+    node = page.locator(".hw-node", has_text="broker 1").bounding_box()
+    assert node
+    page.mouse.click(node["x"] + 30, node["y"] + 20, button="right")
+    menu = page.locator(".hw-menu").bounding_box()
+    assert menu and abs(menu["x"] - node["x"] - 30) < 2 and abs(menu["y"] - node["y"] - 20) < 2
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
+
+
+SCREENS = {"d": "disk", "n": "zookeeper", "o": "producers", "l": "alarms"}
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_axe_finds_nothing_on_the_screens(with_topic: Page, size: ViewportSize) -> None:
+    page = with_topic
+    page.set_viewport_size(size)
+    drawn = re.compile(r'label-content-name-mismatch: <g [^>]*class="hw-(lane|node|dock) ')
+    found = violations(page)
+    for key, screen in SCREENS.items():
+        press(page, key)
+        expect(page).to_have_url(re.compile(f"view={screen}"))
+        found += violations(page)
+    assert [one for one in found if not drawn.match(one)] == []
 
 
 def test_long_names_leave_room_for_the_rest(lab: Page) -> None:
@@ -183,24 +233,13 @@ def test_second_page_shows_the_same_state(with_topic: Page, complaints: list[str
 
 
 def test_lost_connection_is_shown_and_restored(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
-    sockets: list[WebSocketRoute] = []
-    is_down = False
-
-    def pass_on(route: WebSocketRoute) -> None:
-        sockets.append(route)
-        if is_down:
-            route.close(code=1012)
-        else:
-            route.connect_to_server()
-
-    page.route_web_socket(re.compile("/ws/runs/"), pass_on)
+    line = Line(page, "/ws/runs/")
     sign_in(page, lab_server)
     page.get_by_role("button", name="Start the cluster").click()
     expect(page.locator(".nodes .state.up")).to_have_count(3)
-    is_down = True
-    sockets[-1].close(code=1012)
+    line.go_down()
     expect(page.locator("hw-connection")).to_contain_text("Connection lost")
-    is_down = False
+    line.come_back()
     expect(page.locator("hw-connection")).to_have_text("")
-    assert len(sockets) > 1
+    assert line.opened > 1
     expect(console(page, "kafka-topics.sh --list")).not_to_contain_text("running")

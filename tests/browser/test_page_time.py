@@ -12,7 +12,7 @@ from devtools.tour.lab_page import newest_event
 from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
-from tests.support.lab_page import PHONE, WIDE, console, nothing_sticks_out, number, pause, press, shows_event
+from tests.support.lab_page import MODULES, PHONE, WIDE, console, nothing_sticks_out, number, pause, press, shows_event
 from tests.support.lab_server import LabServer
 
 # Time
@@ -38,6 +38,23 @@ def test_step_back_forward_home_and_live(with_topic: Page) -> None:
     here = page.locator(".number").inner_text()
     press(page, "Enter")
     expect(page.locator(".number")).not_to_have_text(here)
+
+
+def test_stepping_shows_the_last_messages_close_up_until_it_is_played(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    page.evaluate(MODULES)
+    assert page.evaluate(_SPAN_US) > 1_000_000
+    for _ in range(4):
+        before = page.locator(".number").inner_text()
+        press(page, "Enter")
+        expect(page.locator(".number")).not_to_have_text(before)
+    page.wait_for_function(f"async () => await ({_SPAN_US})() < 100_000")
+    press(page, "Space")
+    page.wait_for_function(f"async () => await ({_SPAN_US})() > 1_000_000")
+
+
+_SPAN_US = """async () => (await moduleOf("/ui/pages/lab/stage.js")).stage.peek().cameras.window.span_us"""
 
 
 def test_transport_of_the_past_fits_its_window(with_topic: Page) -> None:

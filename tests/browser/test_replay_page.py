@@ -19,6 +19,16 @@ from tests.support.lab_page import PHONE, WIDE, be, nothing_sticks_out
 from tests.support.lab_server import PATIENCE_S, LabServer
 
 ASKED = "Why does the high watermark wait?"
+REPEATED = """async () => {
+  const head = document.querySelector("hw-replay-bar .head");
+  for (let returns = 0, before = 0, left = 3000; returns < 2; ) {
+    if (!left--) throw new Error("it is not repeated");
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    const now = parseFloat(head.style.left);
+    if (now < before) returns++;
+    before = now;
+  }
+}"""
 HEARD = """async () => {
   const voice = document.getElementById("voice");
   while (voice.currentTime < 0.3) await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -104,6 +114,9 @@ def test_replay_shows_the_class_and_the_lab_as_they_were(replay: Page, recorded:
     expect(replay.locator(".hw-node.broker.up")).to_have_count(3)
     expect(replay.locator("hw-replay-poll")).to_contain_text("Who leads?")
     expect(replay.locator("hw-heat")).to_contain_text("Participant 2")
+    expect(replay.locator("hw-heat .heat-legend")).to_contain_text("done with hints")
+    frame = replay.locator("hw-heat .heat-frame")
+    assert frame.evaluate("(frame) => frame.scrollWidth <= frame.clientWidth"), "the last column is cut off"
     expect(replay.locator(".hw-ink polyline")).to_have_count(0)
     replay.get_by_role("button", name="Questions 1").click()
     expect(replay.get_by_role("button", name=ASKED)).to_be_visible()
@@ -260,6 +273,7 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     upload.set_input_files({**bad, "buffer": chinese})  # type: ignore[arg-type]
     expect(caption).to_have_text(said)
     replay.set_viewport_size(PHONE)
+    nothing_sticks_out(replay)
     box = caption.locator(".caption").bounding_box()
     assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"], "it wraps"
     replay.set_viewport_size(WIDE)
@@ -267,7 +281,46 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     expect(caption.locator("p")).to_have_count(2)
     assert violations(replay, within=".replay-side") == []
     replay.get_by_role("searchbox").fill("broker gone")
-    expect(replay.locator(".instants li", has_text="Broker 1 is gone.")).to_contain_text("said")
+    found = replay.locator(".instants li", has_text="Broker 1 is gone.")
+    expect(found).to_contain_text("said")
+    box = found.bounding_box()
+    assert box is not None and box["height"] < 40, "on one line"
+
+
+def test_the_time_is_dragged_and_a_passage_is_chosen_repeated_and_saved(replay: Page) -> None:
+    bar = replay.locator("hw-replay-bar")
+    head, track = bar.locator(".head"), bar.locator(".track").bounding_box()
+    assert track is not None
+    left, width, y = track["x"], track["width"], track["y"] + 20
+
+    def drag(from_x: float, part: float) -> None:
+        replay.mouse.move(from_x, y)
+        replay.mouse.down()
+        replay.mouse.move(left + width * part, y, steps=3)
+        replay.mouse.up()
+
+    drag(left + 2, 0.75)
+    expect(head).to_have_attribute("style", re.compile(r"left: *7[45]"))
+    replay.get_by_role("button", name="A broker dies").first.click()
+    replay.keyboard.press("l")
+    start = replay.get_by_role("slider", name="Start of the repeated passage")
+    box = start.bounding_box()
+    assert box is not None
+    drag(box["x"] + box["width"] / 2, 0.02)
+    expect(start).to_have_attribute("style", re.compile(r"left: *[12](\.|%)"))
+    assert violations(replay, within="hw-replay-bar") == []
+    replay.keyboard.press("End")
+    replay.keyboard.press(" ")
+    replay.evaluate(REPEATED)
+    replay.get_by_role("button", name="Save as a page").click()
+    expect(replay.get_by_role("radio", name="A to B")).to_be_checked()
+
+
+def test_staff_delay_the_sound(replay: Page) -> None:
+    replay.get_by_role("button", name="Transcript").click()
+    for name, shown in (("50 ms later", "50 ms"), ("50 ms earlier", "0 ms")):
+        replay.get_by_role("button", name=name).click()
+        expect(replay.get_by_role("group", name="Delay of the sound").get_by_role("status")).to_have_text(shown)
 
 
 def test_charts_of_the_lab_share_the_playhead_and_seek_the_class(replay: Page, recorded: Classroom) -> None:
@@ -321,10 +374,10 @@ def test_address_seeks_to_an_instant_and_learners_see_only_what_they_may(page: P
     be(page, recorded.visitors["p2"])
     page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/?at=99:59")
     expect(page.locator(".hw-node.broker.up")).to_have_count(2)
-    assert page.locator("hw-heat").count() == 0
     nothing_sticks_out(page)
     page.get_by_role("button", name="Compare with my lab").click()
     expect(page.get_by_role("status").filter(has_text="no run of your own")).to_be_visible()
+    expect(page.locator("hw-heat")).to_have_count(0)
     assert (
         page.get_by_role("link", name="Open the lesson").get_attribute("href") == f"/course/{recorded.model.chapter}/"
     )

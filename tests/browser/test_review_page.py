@@ -11,8 +11,8 @@ from lab.learning.events import LessonFinished, PredictionSettled
 from lab.learning.log import delete_history, wall_ms
 from lab.web.sign_in import local_user
 from tests.support.axe import violations
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
-from tests.support.lab_server import LabServer
+from tests.support.lab_page import PHONE, TABLET, WIDE, be, nothing_sticks_out
+from tests.support.lab_server import LabServer, Visitor
 
 DAY_MS = 86_400_000
 LESSONS = (
@@ -25,7 +25,7 @@ LOOKS = ("theme=dark&language=en", "theme=light&language=zh-CN")
 
 
 @pytest.fixture
-def learner(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+def learner(page: Page, visitor: Visitor, complaints: list[str]) -> Page:
     """Four lessons were finished ten days ago."""
     user_id = local_user().pk
     delete_history(user_id)
@@ -39,7 +39,7 @@ def learner(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
             append(user_id, settled, then_ms)
         append(user_id, LessonFinished(lesson=slug), then_ms)
     page.set_viewport_size(WIDE)
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    be(page, visitor)
     return page
 
 

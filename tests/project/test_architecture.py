@@ -134,7 +134,7 @@ PLANTED = [
         "stored tables are read without Spark and without Django",
     ),
     ("lab/runtime/machine/java.py", "import lab.web.socket", "lab.web.socket", "layers of the lab"),
-    ("lab/models.py", "import lab.web.pages", "lab.web.pages", "layers of the lab"),
+    ("lab/models/runs.py", "import lab.web.pages", "lab.web.pages", "layers of the lab"),
     (
         "lab/runtime/machine/java.py",
         "import devtools.tour.tour",

@@ -1,12 +1,12 @@
 """Shared by tests of the lab page: a page of a new run, user actions, and what the page shows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, WebSocketRoute, expect
 
 from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import newest_event
@@ -36,6 +36,24 @@ def context(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Ite
     context.set_default_timeout(PATIENCE_S * 1000)
     yield context
     contexts.give_back(context)
+
+
+@pytest.fixture
+def newcomer(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Iterator[Callable[[], Page]]:
+    """Opens a page of somebody who has not been here before, each time in a context of its own."""
+    taken: list[BrowserContext] = []
+
+    def opened() -> Page:
+        context = contexts.take(browser_context_args)
+        taken.append(context)
+        context.set_default_timeout(PATIENCE_S * 1000)
+        page = context.new_page()
+        page.set_viewport_size(WIDE)
+        return page
+
+    yield opened
+    for context in taken:
+        contexts.give_back(context)
 
 
 @pytest.fixture
@@ -150,6 +168,34 @@ def console(page: Page, line: str) -> Locator:
     return entry
 
 
+class Line:
+    """The connection of a page's web sockets, which can be interrupted."""
+
+    def __init__(self, page: Page, path: str) -> None:
+        """Of the sockets whose address contains `path`, and that the page opens from now on."""
+        self.opened = 0
+        self._is_down = False
+        self._newest: WebSocketRoute | None = None
+        page.route_web_socket(re.compile(path), self._pass_on)
+
+    def _pass_on(self, route: WebSocketRoute) -> None:
+        self.opened += 1
+        self._newest = route
+        if self._is_down:
+            route.close(code=1012)
+        else:
+            route.connect_to_server()
+
+    def go_down(self) -> None:
+        """Ends the newest socket; none can be opened until `come_back`."""
+        self._is_down = True
+        assert self._newest is not None
+        self._newest.close(code=1012)
+
+    def come_back(self) -> None:
+        self._is_down = False
+
+
 # One page follows another
 
 #: Gives the page's own modules, as it has loaded them, to the scripts of a test.
@@ -176,11 +222,15 @@ SHOWN = """async () => {
 
 
 def lead_and_follow(context: BrowserContext, visitor: Visitor, led_run: str, own_run: str) -> tuple[Page, Page]:
-    """The presenter's page of one run, and a page of another run that may follow; following has not started."""
+    """The presenter's page of one run, and a page of another run that may follow; following has not started.
+
+    Both runs have a topic, whose first partition the pages have chosen by themselves.
+    """
     leader, follower = context.new_page(), context.new_page()
     for page, run in ((leader, led_run), (follower, own_run)):
         open_run(page, visitor, run)
         page.evaluate(MODULES)
+        page.wait_for_function(f"async () => Boolean((await ({SHOWN})()).partition)")
     follower.evaluate(FOLLOW)
     leader.evaluate(LEAD)
     expect(follower.get_by_role("button", name="Lin is presenting")).to_be_visible()
@@ -192,6 +242,13 @@ def shown(page: Page) -> dict[str, Any]:
     """The view of a page, and the event of its picture."""
     found: dict[str, Any] = page.evaluate(SHOWN)
     return found
+
+
+def settle(page: Page) -> None:
+    """What was asked for is drawn: two looks at the page agree."""
+    before: dict[str, Any] = {}
+    while before != (before := shown(page)) or before["behind"]:
+        page.wait_for_timeout(120)
 
 
 def disagreement(leader: dict[str, Any], follower: dict[str, Any], but: str = "") -> str:
