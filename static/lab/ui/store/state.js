@@ -1,8 +1,8 @@
 // What the elements share: the instant that is shown, what is selected, and the few switches of the page.
-import { batch, computed, effect, signal } from "@preact/signals-core";
+import { batch, computed, effect, signal, untracked } from "@preact/signals-core";
 import { EMPTY_VIEW } from "../../core/view/empty.gen.js";
 
-export { batch, computed, effect, signal };
+export { batch, computed, effect, signal, untracked };
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Change } from "../../core/view/changes.js" */

@@ -7,6 +7,7 @@ import { place } from "../../store/disk.js";
 import { openPlayer } from "../../store/players.js";
 import {
   attach, consoleOpen, effect, exercise, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab, SCREENS,
+  untracked,
 } from "../../store/state.js";
 import { isNarrow, isTablet } from "../../store/room.js";
 import { panned, showSight, view } from "../../store/view.js";
@@ -79,10 +80,13 @@ effect(() => {
 
 // The address contains the instant while it is in the past, so that a reload stays there; at the head it follows the
 // run.
+const WRITE_EVERY_MS = 300;
 let writing = 0;
+let chosen = -Infinity;
 /** The screen of the newest entry in the browser's history; switching to another one adds an entry. */
 let entered = shown.peek();
 function writeAddress() {
+  clearTimeout(writing);
   writing = 0;
   if (!isOwn.peek()) return;
   const goes = shown.peek() !== entered ? "pushState" : "replaceState";
@@ -91,12 +95,26 @@ function writeAddress() {
   const { pathname, search, hash } = location;
   if (address !== pathname + search + hash) history[goes](null, "", address); // skipped if nothing changed, because it takes milliseconds
 }
-addEventListener("popstate", () => (entered = shown.value = screenOf(new URLSearchParams(location.search))));
+function writeLater() {
+  writing ||= setTimeout(writeAddress, WRITE_EVERY_MS);
+}
+addEventListener("popstate", () => {
+  // In this order: the address follows the screen at once.
+  entered = screenOf(new URLSearchParams(location.search));
+  shown.value = entered;
+});
+// The address is not changed until its instant has been reached.
 effect(() => {
-  // The address is not changed until its instant has been reached.
-  if (!moment.value.seq) return;
-  void [moment.value.isPast, partition.value, selection.value, shown.value, place.value, panned.value];
-  writing ||= setTimeout(writeAddress, 300);
+  if (moment.value.seq) writeLater();
+});
+effect(() => {
+  void [partition.value, selection.value, shown.value, place.value, panned.value];
+  if (!moment.peek().seq) return;
+  // What was chosen is in the address at once, for a reload that follows; browsers limit how often it may change.
+  const isFirst = performance.now() - chosen >= WRITE_EVERY_MS;
+  chosen = performance.now();
+  if (isFirst) untracked(writeAddress);
+  else writeLater();
 });
 
 // The elements read the player when they are defined, and the picture is what people wait for, so they come last.
