@@ -42,10 +42,13 @@ def _pipeline_stage(view: View, event: group.PipelineStageChanged, at_us: int, s
 
 @folds
 def _consumer_assigned(view: View, event: group.ConsumerAssigned, at_us: int, seq: int) -> Patch:
+    """A member that gets a partition again begins at the committed offset, not where it stopped reading."""
+    node, pointer = view["nodes"][event.client], NODES.pointers[event.client]
     patch = NODES.set(view, event.client, {"assignment": list(event.partitions)})
-    replicas = view["nodes"][event.client]["read_replicas"]
-    for partition in [partition for partition in replicas if partition not in event.partitions]:
-        patch += remove(replicas, f"{NODES.pointers[event.client]}/read_replicas", partition)
+    for name in [name for name in node["positions"] if name not in event.partitions]:
+        patch += remove(node["positions"], f"{pointer}/positions", name)
+    for name in [name for name in node["read_replicas"] if name not in event.partitions]:
+        patch += remove(node["read_replicas"], f"{pointer}/read_replicas", name)
     return patch
 
 

@@ -46,6 +46,30 @@ def test_view_shows_the_coordinators_group() -> None:
     assert differences(shell.run) == []
 
 
+def test_position_in_a_partition_ends_with_its_assignment() -> None:
+    shell = group_run("range --auto-commit false")
+    shell.at("producer open p --acks all")
+    for partition in range(3):
+        shell.at(f"producer send p orders-{partition} a:1 b:2")
+    shell.at("sleep 2s")
+    assert shell.node("c1")["positions"] == {"orders-0": 2, "orders-1": 2, "orders-2": 2}
+    shell.at("consumer start c2 --group g --topic orders --assignor range")
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    shell.at("sleep 1s")
+    assert sorted(shell.node("c1")["positions"]) == shell.node("c1")["assignment"] == ["orders-0", "orders-1"]
+    # c2 commits offset 3: c1 begins there when it has the partition again, not at 2, where it stopped.
+    shell.at("producer send p orders-2 c:3")
+    shell.at("consumer stop c2")
+    assert shell.at('wait "group g == Stable 1" 30s') == []
+    shell.at("sleep 1s")
+    assert shell.node("c1")["assignment"] == ["orders-0", "orders-1", "orders-2"]
+    assert "orders-2" not in shell.node("c1")["positions"]
+    shell.at("producer send p orders-2 d:4")
+    shell.at("sleep 1s")
+    assert shell.node("c1")["positions"]["orders-2"] == 4
+    assert differences(shell.run) == []
+
+
 def test_joins_and_syncs_wait_at_the_coordinator() -> None:
     """KIP-134: the first rebalance waits for more members, and longer when some have joined."""
     shell = ShellRun(group_initial_rebalance_delay_ms="3000")
