@@ -228,7 +228,10 @@ def test_new_consumer_starts_at_the_end() -> None:
 def test_client_name_is_unique_and_can_be_reused_after_close() -> None:
     shell = ShellRun()
     shell.at("producer open p")
-    assert shell.at("producer open p") == [refused("shell.name_taken", name="p", command="producer close")]
+    assert shell.at("producer open p --acks 0") == [refused("shell.name_taken", name="p", command="producer close")]
+    assert shell.node("p")["settings"]["acks"] == "-1"
+    assert shell.at("producer close p") == []
+    shell.at("producer open p")
     shell.at("producer drop p")
     assert shell.at("producer open p") == []
 
