@@ -82,10 +82,19 @@ def led_by(view: View, partition: str) -> int:
 
 def leader_of(view: View, partition: str) -> str:
     """The node that leads a partition and is aware of it. Raises Unresolved."""
-    node = broker_node(led_by(view, partition))
+    leader = led_by(view, partition)
+    if leader < 0:
+        raise Unresolved(text("goal.no_leader", partition=partition))
+    node = broker_node(leader)
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
-        raise Unresolved(text("goal.no_leader", partition=partition))
+        # The page shows the leader that ZooKeeper names.
+        id = (
+            "goal.leader_waits"
+            if node in view["nodes"] and view["nodes"][node]["state"] == "up"
+            else "goal.leader_down"
+        )
+        raise Unresolved(text(id, partition=partition, leader=node_text(node)))
     return node
 
 

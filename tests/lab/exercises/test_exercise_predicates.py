@@ -212,3 +212,21 @@ def test_consumer_has_read_offsets_below_its_position() -> None:
 def test_condition_without_an_offset_is_refused(offset) -> None:
     with pytest.raises(ValueError, match=r"is not a quantity|is not a replica|takes \d arguments"):
         check_quantity(offset)
+
+
+def test_elected_leader_that_is_not_notified_yet_is_named_and_so_is_one_that_is_down() -> None:
+    learner = Learner()
+    run, first = learner.run, learner.run.view["partitions"]["orders-0"]["leader"]
+    run.submit(f"broker kill {first}")
+    says = high_watermark(learner.moment, replica="orders-0@leader", bound=Bound(equals=0)).says
+    assert render(says) == (
+        f"The leader of orders-0 according to ZooKeeper, broker {first}, is down; no other leader has been elected yet."
+    )
+    for _ in range(200):
+        if (following := run.view["partitions"]["orders-0"]["leader"]) != first:
+            break
+        run.step_rpc()
+    says = high_watermark(learner.moment, replica="orders-0@leader", bound=Bound(equals=0)).says
+    assert render(says) == (
+        f"orders-0: broker {following} has been elected leader, but the controller has not notified it yet."
+    )
