@@ -70,6 +70,7 @@ def front_page(
             "right": shown_dots.count("right"),
             "settled": len(shown_dots) - shown_dots.count("open"),
         },
+        "path": _first_path(course, cards),
         "chapters": [_chapter(one, cards) for one in course.chapters if one.lessons and one.slug != MORE_LESSONS],
         "more": [_chapter(one, cards) for one in course.chapters if one.slug == MORE_LESSONS],
         "challenges": [one for one in challenges().values() if view != "note"],
@@ -86,6 +87,20 @@ def front_page(
         "due_today": due_today,
         "due_minutes": -(-due_today * REVIEW_S // 60),
         "next_due_at_ms": summary.next_due_at_ms,
+    }
+
+
+def _first_path(course: Course, cards: Mapping[str, Card]) -> dict[str, Any] | None:
+    """The first path with its next lesson; None once all of its lessons are done."""
+    own = [cards[lesson.slug] for lesson in course.first_path]
+    following = next((card for card in own if card.standing.state != "done"), None)
+    if following is None:
+        return None
+    return {
+        "cards": own,
+        "next": following,
+        "done": sum(card.standing.state == "done" for card in own),
+        "minutes": sum(card.lesson.exercise.minutes for card in own),
     }
 
 

@@ -78,6 +78,32 @@ def test_newcomer_is_offered_the_first_lesson_and_no_form(newcomer: Visitor) -> 
     assert "No runs yet." in text and "The curve starts" in text
 
 
+def test_front_page_shows_the_first_path_with_its_next_lesson_until_it_is_done(newcomer: Visitor) -> None:
+    path = [lesson.slug for lesson in course().first_path]
+    learner = get_user_model().objects.get(username="newcomer").pk
+
+    def shown() -> tuple[str, dict[str, str]]:
+        text = newcomer.get("/").text
+        section = text[text.index('class="chapter first-path"') : text.index('class="by-chapter"')]
+        found = re.findall(r'<li class="(\w+(?: next)?)"><a href="/course/([^/"]+)/"', section)
+        return section, {slug: look for look, slug in found}
+
+    try:
+        section, steps = shown()
+        assert list(steps) == path and f"{len(path)} lessons" in section
+        assert steps == {path[0]: "new next", **dict.fromkeys(path[1:], "new")}
+        for slug in path[:2]:
+            append(learner, LessonFinished(lesson=slug))
+        section, steps = shown()
+        assert "2 finished" in section and course().first_path[2].exercise.title.en in section
+        assert [steps[slug] for slug in path[:4]] == ["done", "done", "new next", "new"]
+        for slug in path[2:]:
+            append(learner, LessonFinished(lesson=slug))
+        assert "first-path" not in newcomer.get("/").text
+    finally:
+        delete_history(learner)
+
+
 def test_open_lab_starts_a_cluster_in_which_records_move(visitor: Visitor) -> None:
     answer = visitor.post("/open-lab")
     run = re.findall(r"/r/([a-z0-9]+)/main\?p=orders-0", answer.url)[0]
