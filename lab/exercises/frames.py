@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from broker_core.texts import Text, render
+from broker_core.texts import Text, render, text
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
@@ -71,7 +71,7 @@ def _step_frame(
     if progress.phase == "open":
         return {"state": progress.phase}
     checked, is_active = progress.checked, progress.phase == "active"
-    given = progress.given
+    given, said = progress.given, choice_texts(step, progress, language)
     return {
         "id": step.id,
         "state": progress.phase,
@@ -82,13 +82,19 @@ def _step_frame(
         "makes_step": step.prediction is not None and isinstance(step.prediction.after, RpcArrives),
         "checked": checked and {"at_us": checked.at_us, "seq": checked.seq, "detail": render(checked.detail, language)},
         "skipped": progress.skipped,
-        "why_not": render(why_not, language) if is_active else "",
+        "why_not": render(_with_choice(why_not, said), language) if is_active else "",
         "wrong": _wrong(why_not, wrong, language) if is_active else "",
         "given": given and msgspec.to_builtins(given),
-        "said": choice_texts(step, progress, language),
+        "said": said,
         "reasons": _reasons(step, progress, language),
         "freeze": _freeze_frame(step, progress, language),
     }
+
+
+def _with_choice(why_not: Text, said: dict[str, str]) -> Text:
+    """A message about the given answer with the choice's text for its name."""
+    answer = str(why_not.values.get("answer", ""))
+    return text(why_not.id, answer=said[answer]) if answer in said else why_not
 
 
 def _wrong(why_not: Text, wrong: Wrong | None, language: str) -> str:

@@ -73,6 +73,14 @@ def test_answer_may_be_repeated_until_it_is_right() -> None:
     assert [(event.answer, event.right, event.attempt) for event in given] == [("7", False, 1), ("10485760", True, 2)]
 
 
+def test_wrong_choice_is_named_in_the_learners_language() -> None:
+    learner = Learner("price", slug="012-linger-and-batch")
+    learner.handle("answer", "price", "about 3 ms")
+    chinese = {step.get("id"): step for step in learner.session.frame("zh-CN")["steps"]}
+    assert chinese["price"]["why_not"] == "约 3 毫秒 不对，请再看看。"
+    assert learner.step("price")["why_not"] == "about 3 ms is not correct: look again."
+
+
 @pytest.mark.parametrize("typed", ["2", "b2", "broker 2", "Broker 2 "])
 def test_broker_may_be_answered_by_its_number_or_its_name(typed) -> None:
     learner = Learner("second-partition", slug="009-ask-with-kafkas-own-commands")
