@@ -23,6 +23,27 @@ test("at any instant the messages in flight are those of the view", () => {
   assert.ok(seen > 20, "nothing was ever under way");
 });
 
+test("of the instant that is shown only what has happened up to the event is there", () => {
+  let last_seq = 0;
+  const history = new History(chunks, () => last_seq);
+  const all = new History(chunks).deeds(0, Infinity);
+  let open = 0, later = 0;
+  // Events of which another one of the same instant follows.
+  const within = events.filter(([, at_us], i) => events[i + 1]?.[1] === at_us);
+  for (let i = 0; i < within.length; i += 7) {
+    const at_us = within[i][1];
+    last_seq = within[i][0];
+    const shown = history.messages(at_us, at_us).filter((span) => !(span.end_us <= at_us));
+    const { rpcs } = viewAt(last_seq);
+    assert.deepEqual(shown.map(({ id }) => id).sort(), Object.keys(rpcs).sort(), `after event ${last_seq}`);
+    for (const { id, held_us } of shown) assert.equal(held_us <= at_us, Boolean(rpcs[id].held), id);
+    assert.ok(history.deeds(at_us, at_us).every(({ seq }) => seq <= last_seq));
+    open += shown.length;
+    later += all.filter((one) => one.at_us === at_us && one.seq > last_seq).length;
+  }
+  assert.ok(open > 20 && later > 5, "nothing happened at one instant");
+});
+
 test("at any instant the waiting requests are those of the view", () => {
   const history = new History(chunks);
   let seen = 0;

@@ -83,7 +83,7 @@ export class Stage {
     this.#parts = { topology: part(hosts.stage, "hw-topology-part"), strips: part(hosts.stage, "hw-strips-part"),
       density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
     const palette = readPalette(hosts.stage);
-    const history = this.#history = new History(() => player.chunks()); // one for both that read it: it is long
+    const history = this.#history = new History(() => player.chunks(), () => player.seq); // one for both that read it: it is long
     this.#topology = new Topology(this.#parts.topology, player, history, t, texts);
     this.#strips = new Strips(this.#parts.strips, player, t, palette);
     if (mayPan) this.#strips.mayPan = mayPan;

@@ -10,8 +10,10 @@ import { lastIndex } from "../last_index.js";
 
 /**
  * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
- *             sent_us: number, due_us: number, end_us: number, lost: boolean, held_us: number }} Span
- *   `end_us` and `held_us` are Infinity as long as it has not happened. A request to ZooKeeper takes no time: it ends when it is sent.
+ *             sent_us: number, sent_seq: number, due_us: number, end_us: number, end_seq: number, lost: boolean,
+ *             held_us: number, held_seq: number }} Span
+ *   `end_us` and `held_us` are Infinity as long as it has not happened; `_seq`: the event that says so, 0 for one before the first.
+ *   A request to ZooKeeper takes no time: it ends when it is sent.
  * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, partitions: string[], needs: string,
  *   since_us: number,
  *             end_us: number }} Wait
@@ -39,10 +41,15 @@ export class History {
   /** @type {WeakMap<Chunk, Digest>} */
   #digests = new WeakMap();
   #chunks;
+  #last_seq;
 
-  /** @param {() => Chunk[]} chunks the stretches of events that are here, oldest first */
-  constructor(chunks) {
+  /**
+   * @param {() => Chunk[]} chunks the stretches of events that are here, oldest first
+   * @param {() => number} [last_seq] the event that is shown: of its instant, what follows it has not happened yet
+   */
+  constructor(chunks, last_seq = () => Infinity) {
     this.#chunks = chunks;
+    this.#last_seq = last_seq;
   }
 
   /**
@@ -53,13 +60,15 @@ export class History {
    */
   messages(from_us, to_us) {
     const touching = this.#touching(from_us, to_us);
-    const isShown = (/** @type {Span} */ span) => this.zookeeper || !isZooKeeperRequest(span);
-    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)].filter(isShown);
+    const last_seq = this.#last_seq();
+    const shown = (/** @type {Iterable<Span>} */ spans) => [...spans].filter((span) => span.sent_seq <= last_seq
+      && (this.zookeeper || !isZooKeeperRequest(span))).map((span) => spanAfter(span, last_seq));
+    if (touching.length === 1) return shown(spansIn(touching[0], from_us, to_us));
     /** @type {Map<string, Span>} */
     const found = new Map();
     for (const stretch of touching)
       for (const span of spansIn(stretch, from_us, to_us)) keep(found, span, stretch.until_us === Infinity ? Infinity : span.due_us);
-    return [...found.values()].filter(isShown);
+    return shown(found.values());
   }
 
   /** Requests that were parked at some moment of a span of time. @param {number} from_us @param {number} to_us @returns {Wait[]} */
@@ -80,9 +89,10 @@ export class History {
   deeds(from_us, to_us) {
     /** @type {Map<number, Deed>} */
     const found = new Map();
+    const last_seq = this.#last_seq();
     for (const { digest: { deeds } } of this.#touching(from_us, to_us)) {
       const start = 1 + lastIndex(deeds.length, (i) => deeds[i].at_us < from_us);
-      for (let i = start; i < deeds.length && deeds[i].at_us <= to_us; i++) found.set(deeds[i].seq, deeds[i]);
+      for (let i = start; i < deeds.length && deeds[i].at_us <= to_us && deeds[i].seq <= last_seq; i++) found.set(deeds[i].seq, deeds[i]);
     }
     return [...found.values()];
   }
@@ -138,6 +148,13 @@ export class History {
   }
 }
 
+/** A message as it was after an event. @param {Span} span @param {number} last_seq @returns {Span} */
+function spanAfter(span, last_seq) {
+  if (span.end_seq <= last_seq && span.held_seq <= last_seq) return span;
+  const open = span.end_seq > last_seq ? { end_us: Infinity, lost: false } : {};
+  return { ...span, ...open, ...(span.held_seq > last_seq ? { held_us: Infinity } : {}) };
+}
+
 /** The instants of the first and the last event of a chunk. @param {Chunk} chunk @returns {[number | undefined, number]} */
 function extent({ base, events }) {
   const first = base?.at_us ?? events[0]?.[1];
@@ -168,8 +185,8 @@ function* spansIn({ digest: { spans, open, longest_us }, goes_on }, from_us, to_
 function begin(digest, state) {
   for (const [id, rpc] of Object.entries(state.rpcs)) {
     const { api, kind, source, destination, label, sent_us, due_us, held } = rpc;
-    open(digest, { id, api, kind, family: familyOf(api, kind), source, destination, label, sent_us, due_us, end_us: Infinity,
-      lost: false, held_us: held ? sent_us : Infinity });
+    open(digest, { id, api, kind, family: familyOf(api, kind), source, destination, label, sent_us, sent_seq: 0, due_us,
+      end_us: Infinity, end_seq: 0, lost: false, held_us: held ? sent_us : Infinity, held_seq: 0 });
   }
   for (const [id, { broker, api, client, partitions, needs, since_us }] of Object.entries(state.parked))
     park(digest, { id, broker, api, family: familyOf(api, "request"), client, partitions, needs, since_us, end_us: Infinity });
@@ -212,14 +229,15 @@ function read(digest, [seq, at_us, node, , body]) {
   switch (kind) {
     case "RpcSent": {
       const [id, api, way, source, destination, due_us, , label] = f;
-      open(digest, { id, api, kind: way, family: familyOf(api, way), source, destination, label, sent_us: at_us, due_us,
-        end_us: Infinity, lost: false, held_us: Infinity });
+      open(digest, { id, api, kind: way, family: familyOf(api, way), source, destination, label, sent_us: at_us, sent_seq: seq, due_us,
+        end_us: Infinity, end_seq: 0, lost: false, held_us: Infinity, held_seq: 0 });
       return;
     }
     case "ZooKeeperAsked": {
       const [source, count, requests] = f;
       digest.spans.push({ id: `${ASKED}${seq}`, api: requests[0][0], kind: "request", family: "zk", source, destination: "zk",
-        label: requestsLabel(count, requests), sent_us: at_us, due_us: at_us, end_us: at_us, lost: false, held_us: Infinity });
+        label: requestsLabel(count, requests), sent_us: at_us, sent_seq: seq, due_us: at_us, end_us: at_us, end_seq: seq, lost: false,
+        held_us: Infinity, held_seq: 0 });
       return;
     }
     case "RpcDelivered":
@@ -228,13 +246,14 @@ function read(digest, [seq, at_us, node, , body]) {
       if (!span) return;
       digest.open.delete(f[0]);
       span.end_us = at_us;
+      span.end_seq = seq;
       span.lost = kind === "RpcDropped";
       digest.longest_us = Math.max(digest.longest_us, at_us - span.sent_us);
       return;
     }
     case "RpcHeld": {
       const span = digest.open.get(f[0]);
-      if (span) span.held_us = at_us;
+      if (span) [span.held_us, span.held_seq] = [at_us, seq];
       return;
     }
     case "RpcRescheduled": {

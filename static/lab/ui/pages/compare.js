@@ -154,7 +154,7 @@ function draw(player, side) {
   const hostOf = (what) => /** @type {HTMLElement} */ (document.querySelector(`[data-${what}=${SIDES[side]}]`));
   const [host, above] = [hostOf("strips"), hostOf("cluster")];
   const strips = new Strips(host, player, t, readPalette(host));
-  const topology = new Topology(above, player, new History(() => player.chunks()), t, texts);
+  const topology = new Topology(above, player, new History(() => player.chunks(), () => player.seq), t, texts);
   const rings = new Rings();
   strips.drawOver(rings);
   const frames = new Frames(player, [topology, strips]);
