@@ -161,12 +161,16 @@ def test_refused_or_lost_microphone_is_reported_and_the_class_continues(board: P
     panel = board.locator("hw-microphone")
     record = panel.get_by_role("button", name="Record sound")
     board.evaluate(f"() => {{ {MICROPHONE} window.given = navigator.mediaDevices.getUserMedia; }}")
-    board.evaluate(
-        "() => (navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError')))"
-    )
-    record.click()
-    expect(panel.get_by_role("alert")).to_contain_text("denied access to the microphone")
-    expect(record).to_be_visible()
+    for error, said in {
+        "NotFoundError": "No microphone was found",
+        "NotReadableError": "The microphone is in use",
+        "NotAllowedError": "denied access to the microphone",
+    }.items():
+        refused = f"() => Promise.reject(new DOMException('', '{error}'))"
+        board.evaluate(f"() => (navigator.mediaDevices.getUserMedia = {refused})")
+        record.click()
+        expect(panel.get_by_role("alert")).to_contain_text(said)
+        expect(record).to_be_visible()
     board.evaluate("() => (navigator.mediaDevices.getUserMedia = async () => (window.stream = await window.given()))")
     record.click()
     expect(panel).to_contain_text("Sound is recorded")
@@ -207,10 +211,19 @@ def test_recorder_that_ends_unexpectedly_is_reported(board: Page) -> None:
     expect(panel.get_by_role("button", name="Record sound")).to_be_visible()
 
 
-def test_browser_that_cannot_record_is_reported(board: Page) -> None:
-    board.add_init_script("delete globalThis.MediaRecorder")
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ("delete globalThis.MediaRecorder", "This browser cannot record sound"),
+        ("MediaRecorder.isTypeSupported = () => false", "This browser cannot record sound"),
+        ("Object.defineProperty(globalThis, 'isSecureContext', { value: false })", "over TLS"),
+    ],
+    ids=["no recorder", "no type that is kept", "no TLS"],
+)
+def test_browser_that_cannot_record_is_reported(board: Page, without: str, said: str) -> None:
+    board.add_init_script(without)
     board.reload()
     panel = board.locator("hw-microphone")
-    expect(panel).to_contain_text("This browser cannot record sound")
+    expect(panel).to_contain_text(said)
     expect(panel.get_by_role("button")).to_have_count(0)
     expect(board.get_by_role("button", name="Take off the record")).to_be_visible()

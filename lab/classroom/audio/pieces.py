@@ -39,16 +39,20 @@ def make_piece(
     it was reloaded. A missing slice is None.
     """
     longest_us = length_us or MAX_PIECE_US
+    is_known = length_us > 0
     length_us = length_us or min(len(slices) * SLICE_US, MAX_PIECE_US)
     passages = [(from_us - MARGIN_US - at_us, to_us + MARGIN_US - at_us) for from_us, to_us in off_record]
     if kind == "audio/webm":
-        return _webm(at_us, length_us, slices, passages)
+        return _webm(at_us, length_us, slices, passages, is_known=is_known)
     if kind == "audio/wav":
         return _wave(at_us, length_us, slices, passages)
     return _mp4(at_us, length_us, longest_us, slices, passages)
 
 
-def _webm(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
+def _webm(
+    at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage], *, is_known: bool
+) -> Made:
+    """`is_known`: whether the length is that of the recording, not an estimate by the number of slices."""
     runs = _runs(slices)
     try:
         sound = read_webm(runs, has_begin=bool(slices) and slices[0] is not None)
@@ -56,7 +60,9 @@ def _webm(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
         return Made(b"", 0, [(at_us, at_us + length_us)])
     # A damaged time would put a packet anywhere.
     sound = without(sound, [(MAX_PIECE_US, math.inf)])
-    whole_us = max(length_us, sound.length_us) if None in slices else sound.length_us
+    # The recorder is told to be over a moment after its last sound; only what is missing beyond that was cut off.
+    is_cut = None in slices or (is_known and length_us - sound.length_us > SLICE_US)
+    whole_us = max(length_us, sound.length_us) if is_cut else sound.length_us
     there = [(one.at_ms * 1_000, one.at_ms * 1_000 + one.length_us) for one in sound.packets]
     kept = without(sound, passages)
     lost = [(at_us + from_us, at_us + to_us) for from_us, to_us in _gaps(there, whole_us)]

@@ -136,6 +136,22 @@ def test_corrupt_sound_is_dropped_and_the_rest_is_kept(seed: int) -> None:
     assert make_piece("audio/webm", 0, 5_000, [chance.randbytes(900)], []).lost == [(0, 5_000)]
 
 
+@pytest.mark.parametrize("part", [0.1, 0.35, 0.5, 0.8, 0.99])
+def test_truncated_sound_keeps_every_packet_before_the_cut(part: float) -> None:
+    data = b"".join(SLICES)
+    data = data[: int(len(data) * part)]
+    whole = read_webm([b"".join(SLICES)]).packets
+    made = make_piece("audio/webm", 60_000_000, LENGTH_US, [data], [])
+    kept = read_webm([made.data]).packets
+    assert kept == whole[: len(kept)] and 0 < len(kept) < len(whole)
+    assert all(packet.data not in data for packet in whole[len(kept) :])
+    assert made.length_us == read_webm([made.data]).length_us
+    # What is missing in the end of a whole recording is the delay of the recorder's last event.
+    is_lost = LENGTH_US - made.length_us > pieces.SLICE_US
+    assert made.lost == ([(60_000_000 + made.length_us, 60_000_000 + LENGTH_US)] if is_lost else [])
+    assert is_lost == (part <= 0.5)
+
+
 @pytest.mark.parametrize("ticks", [200_000, 2**40, 2**64 - 1])
 def test_a_packet_at_an_absurd_time_is_left_out(ticks: int) -> None:
     whole = read_webm([b"".join(SLICES)])
