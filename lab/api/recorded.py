@@ -27,7 +27,7 @@ from lab.actions.classes.recorded_chapters import (
     shown_chapters,
 )
 from lab.actions.classes.recorded_notes import NewNote, delete_note, notes_of, write_note
-from lab.actions.classes.recordings import is_imported, look_into, sealed_of
+from lab.actions.classes.recordings import is_imported, look_into, now_of, sealed_of
 from lab.actions.classes.seal_class import ensure_sealed, refresh_seal, seal_class
 from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab
@@ -117,7 +117,8 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
     classroom = asker.classroom
     sealed = await sealed_of(classroom)
     titles = await lab_titles(classroom)
-    described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles))
+    now_us = await now_of(classroom)
+    described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles, now_us))
     lessons, pace = await look_into(classroom, lambda playback: (_lessons(playback), playback.state.pace))
     rights = await sync_to_async(rights_of)(asker.user, classroom)
     described["labs"] = await sync_to_async(_with_charts)(asker.user, described["labs"])

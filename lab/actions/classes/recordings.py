@@ -81,7 +81,14 @@ async def sealed_of(classroom: Class) -> SealedManifest | None:
 async def instant_within(classroom: Class, at_us: int) -> int:
     """The instant of the recording that is nearest to an instant of class time."""
     length_us = await look_into(classroom, lambda playback: playback.length_us)
-    return max(0, min(at_us, length_us))
+    return max(0, min(at_us, max(length_us, await now_of(classroom) or 0)))
+
+
+async def now_of(classroom: Class) -> int | None:
+    """Class time of a class that goes on; None after its end."""
+    if classroom.state == Class.State.ENDED:
+        return None
+    return (await live_classes().of(classroom)).room.now_us()
 
 
 async def grow(playback: Playback, live: LiveClass) -> None:

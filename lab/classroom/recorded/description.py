@@ -7,18 +7,21 @@ from lab.classroom.audience import Viewer
 from lab.classroom.recorded.playback import SEGMENT_EVENTS, Playback
 
 
-def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[str, Any]:
-    """The recording as this viewer may see it. `titles`: of its labs, by number."""
+def describe(playback: Playback, viewer: Viewer, titles: Sequence[str], now_us: int | None = None) -> dict[str, Any]:
+    """The recording as this viewer may see it. `titles`: of its labs, by number; `now_us`: class time if the class goes
+    on, because what happened last is shown until now.
+    """
+    length_us = playback.length_us if now_us is None else max(playback.length_us, now_us)
     return {
         "chapter": playback.state.chapter,
-        "length_us": playback.length_us,
+        "length_us": length_us,
         "first_seq": 1,
         "last_seq": playback.last_seq,
         "segment_events": SEGMENT_EVENTS,
         "segments": playback.begins_us,
         "labs": _labs(playback, titles),
-        "off_record": playback.off_record,
-        "quiet": playback.quiet,
+        "off_record": playback.off_record_until(length_us),
+        "quiet": playback.quiet if now_us is None else playback.quiet_until(length_us),
         "density": {"bucket_us": playback.bucket_us, "counts": playback.density},
         "people": playback.people(viewer),
         "questions": playback.questions(viewer),

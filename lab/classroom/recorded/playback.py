@@ -96,8 +96,22 @@ class Playback:
     @property
     def off_record(self) -> list[tuple[int, int]]:
         """Passages off the record, as pairs of instants of class time."""
+        return self.off_record_until(self.length_us)
+
+    def off_record_until(self, now_us: int) -> list[tuple[int, int]]:
+        """Those of a class that goes on: one that has not ended lasts until now."""
         since = self._filter.off_since_us
-        return [*self._filter.off_record, *([(since, self.length_us)] if since is not None else [])]
+        return [*self._filter.off_record, *([(since, now_us)] if since is not None else [])]
+
+    def quiet_until(self, now_us: int) -> list[tuple[int, int]]:
+        """The quiet passages of a class that goes on, the current one included. While a microphone is on there is none:
+        what it records arrives later.
+        """
+        rows = self.map.rows
+        is_moving = bool(rows) and rows[-1].mode != "pause" and rows[-1].rate_us > 0
+        if is_moving or self.state.microphone or now_us - self._busy_us <= QUIET_US:
+            return self.quiet
+        return [*self.quiet, (self._busy_us, now_us)]
 
     def take(self, envelopes: Iterable[ClassEnvelope]) -> None:
         """Adds the next events of the log, in order and without gaps."""

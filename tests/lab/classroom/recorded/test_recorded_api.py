@@ -176,6 +176,21 @@ def test_recording_grows_during_the_class(classroom: Classroom, lab: str) -> Non
     assert {"AllPaused", "AllResumed"} <= {event[4][0] for event in found["events"] if event[4]}
 
 
+def test_recording_of_a_class_that_goes_on_states_its_time(classroom: Classroom, lab: str) -> None:
+    with classroom.page("p2") as ada:
+        ada.send(k="time", ms=1)
+        before_us = ada.until("time")["class_us"]
+        found = get(classroom, "p2", "manifest.json")
+        ada.send(k="time", ms=2)
+        assert found["live"] and before_us <= found["length_us"] <= ada.until("time")["class_us"]
+    note = classroom.visitors["p2"].post_json(
+        f"/api/classes/{classroom.slug}/recording/notes", {"at_us": before_us, "text": "now", "shared": False}
+    )
+    assert note.json["at_us"] == before_us, "a quiet class has instants after its last event"
+    address = f"/api/classes/{classroom.slug}/recording/notes/{note.json['id']}"
+    assert classroom.visitors["p2"].send_json("DELETE", address, None).status == 200
+
+
 @pytest.mark.parametrize("path", ["segments/7.json", "labs/7/index.json", "labs/0/segments/7.json"])
 def test_missing_parts_are_refused_with_a_message(classroom: Classroom, lab: str, path: str) -> None:
     answer = classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/{path}")

@@ -15,6 +15,7 @@ from lab.classroom.events.poll import PollMade, Voted
 from lab.classroom.events.room import Joined
 from lab.classroom.events.seen import InkDrawn, Pointed, ViewChanged
 from lab.classroom.recorded.class_map import ClassMap, Row
+from lab.classroom.recorded.description import describe
 from lab.classroom.recorded.filtering import RecordFilter
 from lab.classroom.recorded.playback import SEGMENT_EVENTS, Playback
 from tests.support.classroom.memory_class import ADA, TEACHER, US, WATCHER, MemoryClass, NoWords
@@ -244,3 +245,31 @@ def test_idle_passages_have_no_events_and_a_paused_lab() -> None:
     room.after(20)
     room.do(TEACHER, ops.SetPace(2))
     assert recorded(room).quiet == [(0, 10 * US)]
+
+
+def test_a_class_that_goes_on_lasts_until_now_and_is_quiet_since_its_last_event() -> None:
+    room = MemoryClass()
+    room.do(TEACHER, ops.TakeLead("lead/main"))
+    room.fact(facts.MoveLab("lead/main", 10, US, "pause", 0))
+    room.after(5)
+    room.fact(facts.GoAway(ADA, 5 * US))
+    playback = recorded(room)
+    now = describe(playback, LEARNER, [""], 60 * US)
+    assert (now["length_us"], now["quiet"]) == (60 * US, [(0, 60 * US)])
+    assert describe(playback, LEARNER, [""], 1 * US)["length_us"] == 5 * US, "no event is after its end"
+    after = describe(playback, LEARNER, [""])
+    assert (after["length_us"], after["quiet"]) == (5 * US, [])
+    room.do(TEACHER, ops.SetRecording(False))
+    off = describe(recorded(room), LEARNER, [""], 60 * US)
+    assert off["off_record"] == [(5 * US, 60 * US)]
+
+
+@pytest.mark.parametrize("why", ["the lab plays", "a microphone is on"])
+def test_a_class_in_which_something_goes_on_is_not_quiet(why: str) -> None:
+    room = MemoryClass()
+    room.do(TEACHER, ops.TakeLead("lead/main"))
+    if why == "the lab plays":
+        room.fact(facts.MoveLab("lead/main", 10, US, "play", US))
+    else:
+        room.do(TEACHER, ops.SetMicrophone(True))
+    assert describe(recorded(room), LEARNER, [""], 60 * US)["quiet"] == []

@@ -67,9 +67,9 @@ class HwReplayBar extends HwElement {
     const { counts: all, bucket_us } = replay.manifest.value?.density ?? { counts: [], bucket_us: 1 };
     const counts = all.slice(Math.floor(replay.first_us.value / bucket_us));
     const most = Math.log1p(Math.max(1, ...counts));
-    const step = this.width / Math.max(1, counts.length);
+    const step = (this.width * bucket_us) / whole_us();
     const top = counts.map((count, i) => `${(i * step).toFixed(1)},${(HEIGHT - (Math.log1p(count) / most) * (HEIGHT - 6)).toFixed(1)}`);
-    return svg`<polygon points="0,${HEIGHT} ${top.join(" ")} ${this.width},${HEIGHT}"></polygon>`;
+    return svg`<polygon points="0,${HEIGHT} ${top.join(" ")} ${(counts.length * step).toFixed(1)},${HEIGHT}"></polygon>`;
   }
 
   /** @param {Span[]} spans @param {string} look @param {string} title */
