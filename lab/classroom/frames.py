@@ -19,7 +19,7 @@ VERSION = 1
 MAX_FRAME_BYTES = 16 * 1024
 
 
-Place = Literal["lab", "board", "stage", "projector"]
+Place = Literal["lab", "board", "stage", "projector", "replay"]
 Offsets: TypeAlias = tuple[Position, Position]
 Microseconds: TypeAlias = Annotated[int, Meta(ge=-(10**15), le=10**15)]
 
@@ -94,11 +94,14 @@ class PointFrame(msgspec.Struct, tag_field="k", tag="point"):
 
 
 class Here(msgspec.Struct, tag_field="k", tag="here"):
-    """`hidden`: whether the page is hidden. `sight`: participants whose tiles are visible. `lab`: that of the page."""
+    """`hidden`: whether the page is hidden. `sight`: participants whose tiles are visible. `lab`: that of the page.
+    `at_us`: the instant of class time that a page of the place `replay` shows.
+    """
 
     hidden: bool = False
     lab: AnyLab = ""
     sight: Annotated[tuple[Person, ...], Meta(max_length=500)] = ()
+    at_us: Position | None = None
 
 
 class ClassTime(msgspec.Struct, tag_field="k", tag="time"):
@@ -162,6 +165,15 @@ class Count(msgspec.Struct, tag_field="k", tag="count"):
     class_us: int
     learners: int
     observers: int
+
+
+class CatchingUp(msgspec.Struct, tag_field="k", tag="catching_up"):
+    """For staff; volatile. Learners and observers who replay the class while it goes on, all of them, each with the
+    instant of class time that their page shows.
+    """
+
+    class_us: int
+    people: dict[str, int]
 
 
 class Caption(msgspec.Struct, tag_field="k", tag="caption"):

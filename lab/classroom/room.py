@@ -17,7 +17,7 @@ from lab.classroom.board import Board, Now, Published
 from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.clock import Clocks, MachineClocks
 from lab.classroom.events import ROOM, ClassEnvelope
-from lab.classroom.frames import Caption, Count, LookedAt, Place, PointFrame, Shed
+from lab.classroom.frames import Caption, CatchingUp, Count, LookedAt, Place, PointFrame, Shed
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.presence import Sockets
@@ -33,6 +33,10 @@ those that follow in one frame. What a single participant sees is sent at once.
 """
 COUNTED: Place = "projector"
 """The page that shows how many are here. The others get no number: while hundreds join, it is another each second."""
+REPLAYS: Place = "replay"
+"""The page of participants who catch up: it shows an earlier instant, and gets nothing of what is shown now."""
+CATCHING_UP = frozenset({"learner", "observer"})
+"""The roles of those who are shown as catching up while they replay the class."""
 TICK_S = 1.0
 VIEW_KEPT_S = 0.2
 """Minimum interval at which the presenter's view is written."""
@@ -81,6 +85,9 @@ class Room:
         self._is_closed = False
         self._shed = 0
         self._told_count: tuple[int, int] | None = None
+        self._replayed: dict[str, int] = {}
+        """Participants who have only the replay in front, with the instant that it shows."""
+        self._told_replayed: dict[str, int] | None = None
 
     @staticmethod
     async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
@@ -181,11 +188,14 @@ class Room:
         was_here = self._sockets.is_here(p)
         self._sockets.opened(p, seat)
         stage, kept = self.board.now.stage, self._stage_view
-        if kept is not None and kept[0] == stage and stage[0] != p:
+        if kept is not None and kept[0] == stage and stage[0] != p and seat.place != REPLAYS:
             seat.outbox.set("view/stage", kept[1])
         if seat.place == COUNTED:
             seat.outbox.set("count", encode(Count(self.now_us(), *self._here())))
             self._told_count = None
+        if seat.outbox.viewer.audience == "staff":
+            self._told_replayed = None
+        self._note_replayed(p)
         if not was_here:
             self.tell(Given(ROOM, ComeBack(p)))
             self._writer.set_hidden(p, False)
@@ -198,6 +208,7 @@ class Room:
         if not seats:
             self._seats.pop(p, None)
         self._sockets.closed(p, seat, self.now_us())
+        self._note_replayed(p)
 
     def set_hidden(self, p: str, seat: Seat, hidden: bool) -> None:
         """A page went to the background, or came back."""
@@ -205,6 +216,20 @@ class Room:
         self._sockets.set_hidden(p, seat, hidden)
         if self._sockets.is_hidden(p) != before:
             self._writer.set_hidden(p, not before)
+        self._note_replayed(p)
+
+    def set_replayed(self, p: str, seat: Seat, at_us: int) -> None:
+        """A page that replays the class shows another instant."""
+        self._sockets.set_replayed(p, seat, min(at_us, self.now_us()))
+        self._note_replayed(p)
+
+    def _note_replayed(self, p: str) -> None:
+        at_us = self._sockets.replayed_us(p)
+        was_so = self._replayed.pop(p, None) is not None
+        if at_us is not None:
+            self._replayed[p] = at_us
+        if was_so != (at_us is not None):
+            self._writer.set_catching_up(p, at_us is not None)
 
     def limits(self, p: str) -> ActLimits:
         """The buckets of a participant, over all their sockets."""
@@ -273,8 +298,8 @@ class Room:
 
     def _send(self, topic: str, frame: bytes, but: str) -> None:
         for p, seats in self._seats.items():
-            if p != but:
-                for seat in seats:
+            for seat in seats:
+                if p != but and seat.place != REPLAYS:
                     seat.outbox.set(topic, frame)
 
     def _keep_view(self, view: ChangeView) -> None:
@@ -315,6 +340,7 @@ class Room:
             seat.end("kicked", again=False)
         elif known != seat.outbox.viewer:
             seat.outbox.restart(known)
+            self._told_replayed = None
             seat.welcome()
 
     def _notify_public(self) -> None:
@@ -332,6 +358,7 @@ class Room:
                 self.tell(Given(ROOM, GoAway(p, since_us)))
             self.tell(Given(ROOM, Tick()))
             self._tell_count()
+            self._tell_replayed()
             # Pages that have seen nothing for long are notified of the class's position.
             self._notify_all()
             if self._shed:
@@ -345,6 +372,14 @@ class Room:
             self._told_count = count
             for seat in screens:
                 seat.outbox.set("count", encode(Count(self.now_us(), *count)))
+
+    def _tell_replayed(self) -> None:
+        now = self.board.now
+        # Who was removed holds no place, even if a socket of theirs has not ended yet.
+        people = {p: at_us for p, at_us in self._replayed.items() if now.roles.get(p) in CATCHING_UP and not now.ended}
+        if people != self._told_replayed:
+            self._told_replayed = people
+            self.tell_staff("catching_up", encode(CatchingUp(self.now_us(), people)))
 
     def people_here(self) -> list[str]:
         """Participants with an open page."""

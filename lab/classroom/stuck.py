@@ -1,8 +1,9 @@
 """Ranks the learners who need help, with the reason: idle or struggling, relative to this class.
 
 Working time on a step starts when it becomes active and excludes pauses, holds, following, open polls, and time during
-which the learner's page was hidden or away. The expected time is the median working time of those present who have done
-the step, once there are five; before that the lesson's minutes divided by its steps; at least one minute.
+which the learner's page was hidden or away, or replayed the class. The expected time is the median working time of
+those present who have done the step, once there are five; before that the lesson's minutes divided by its steps; at
+least one minute.
 """
 
 from collections.abc import Iterator
@@ -54,6 +55,7 @@ class StuckWatch:
         self._works: dict[str, Work] = {}
         self._done_us: dict[int, dict[str, int]] = {}
         self._hidden: set[str] = set()
+        self._catching_up: set[str] = set()
         self._looked_us = -1
         self._handout = 1
         """That of the lesson whose steps were done."""
@@ -64,6 +66,10 @@ class StuckWatch:
 
     def is_hidden(self, p: str) -> bool:
         return p in self._hidden
+
+    def set_catching_up(self, p: str, is_so: bool) -> None:
+        """A learner replays the class, or has ended that. Meanwhile only a raised hand asks for help."""
+        (self._catching_up.add if is_so else self._catching_up.discard)(p)
 
     def touch(self, p: str) -> None:
         """A learner did something in their lab or in the class."""
@@ -117,7 +123,7 @@ class StuckWatch:
     def _is_working(self, state: State, person: Person) -> bool:
         is_held = state.is_held and not person.is_out_of_hold
         has_poll = state.poll > 0 and state.polls[state.poll].phase == "open"
-        is_elsewhere = person.presence != "here" or person.p in self._hidden
+        is_elsewhere = person.presence != "here" or person.p in self._hidden or person.p in self._catching_up
         is_done = state.steps > 0 and person.step > state.steps
         return not (state.is_paused or is_held or person.follows or has_poll or is_elsewhere or is_done)
 
@@ -129,12 +135,15 @@ class StuckWatch:
                 return None
             return NoteStuck(person.p, found, why, count, work.worked_us // US)
         has_moved_on = person.progress_us > person.stuck_us + work.worked_us or work.worked_us == 0
-        is_over = person.stuck == "asks" or has_moved_on or now_us - work.held_us >= KEPT_US
+        ends_at_once = person.stuck == "asks" or person.p in self._catching_up
+        is_over = ends_at_once or has_moved_on or now_us - work.held_us >= KEPT_US
         return NoteStuck(person.p, "") if person.stuck and is_over else None
 
     def _condition(self, state: State, person: Person, work: Work) -> tuple[Stuck, str, int]:
         if person.hand is not None:
             return "asks", "hand", 0
+        if person.p in self._catching_up:
+            return "", "", 0
         expected_us = self.expected_us(state, person.step)
         if work.worked_us > STRUGGLES_AT * expected_us and (reason := _trouble(state, person)):
             return "struggles", *reason

@@ -111,6 +111,10 @@ class Writer:
         """All pages of a participant are hidden, or one has become visible."""
         self._jobs.put(lambda: self._watch.set_hidden(p, hidden))
 
+    def set_catching_up(self, p: str, is_so: bool) -> None:
+        """A participant replays the class, or has ended that."""
+        self._jobs.put(lambda: self._watch.set_catching_up(p, is_so))
+
     def touch(self, p: str) -> None:
         """A learner did something in their lab."""
         self._jobs.put(lambda: self._watch.touch(p))

@@ -431,30 +431,3 @@ def test_recording_is_saved_as_a_page_that_replays_without_a_network(
     expect(page.get_by_role("button", name="播放", exact=True)).to_be_visible()
     context.close()
     assert wrong == []
-
-
-def test_latecomer_replays_the_running_class_and_catches_up(page: Page, lab_server: LabServer) -> None:
-    made = Classroom(lab_server, people="late")
-    slug = made.visitors["p1"].new_run(name="The lab that leads")
-    try:
-        with made.page("p1") as teacher, made.visitors["p1"].socket(slug) as lab:
-            teacher.until("snap")
-            assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
-            lab.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
-            lab.ask({"k": "time", "op": "pause"})
-            stands(teacher)
-            be(page, made.visitors["p2"])
-            page.set_viewport_size(WIDE)
-            page.goto(f"{lab_server.address}/classes/{made.slug}/replay/")
-            expect(page.locator(".hw-node.broker.up")).to_have_count(3)
-            expect(page.get_by_role("button", name="2×")).to_have_attribute("aria-pressed", "true")
-            expect(page.locator("hw-replay-transport")).to_contain_text("behind")
-            lab.run("broker kill 1")
-            last_seq = lab.events()[-1][0]
-            while teacher.held["/lead_lab"]["seq"] < last_seq:
-                teacher.read()
-            page.get_by_role("button", name="Play", exact=True).click()
-            page.wait_for_url(re.compile(rf"/r/{slug}/main"))
-            expect(page.locator(".nodes .state.up")).to_have_count(2)
-    finally:
-        made.close()

@@ -62,6 +62,7 @@ from lab.classroom.frames import (
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
+from lab.classroom.room import REPLAYS
 from lab.models import Class, Participant, Role
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
@@ -171,9 +172,7 @@ class ClassSocket(HoldingSocket):
             self._sender.cancel()
         with contextlib.suppress(OSError):
             await self.send(text_data=encode(bye).decode())
-            await self._close(
-                code, text("refusal.right_ended") if code == CLOSE_RIGHT_ENDED else text("class_act.closed")
-            )
+            await self._close(code, text("class_act.removed" if code == CLOSE_RIGHT_ENDED else "class_act.closed"))
 
     async def disconnect(self, code: int) -> None:
         let_go(self)
@@ -243,9 +242,11 @@ class ClassSocket(HoldingSocket):
                 room.view(p, term, view)
             case PointFrame():
                 room.point(p, frame)
-            case Here(hidden=hidden, sight=sight, lab=lab):
+            case Here(hidden=hidden, sight=sight, lab=lab, at_us=at_us):
                 self.sight = frozenset(sight)
                 room.set_hidden(p, self, hidden)
+                if self.place == REPLAYS and at_us is not None:
+                    room.set_replayed(p, self, at_us)
                 self._note_front("" if hidden else lab)
             case ClassTime(ms=ms):
                 self._answer(TimeAnswer(ms, room.now_us()))

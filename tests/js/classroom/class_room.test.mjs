@@ -122,6 +122,26 @@ test("tiles that no longer exist are removed", (t) => {
   assert.deepEqual(Object.keys(room.tiles), ["p3"]);
 });
 
+test("a replay tells what it shows, and staff know who catches up", (t) => {
+  let shown_us = 7;
+  FakeSocket.made = [];
+  const room = new ClassRoom("ws://class", "replay", {
+    changed() {}, isHidden: () => false, shown_us: () => shown_us, now_ms: () => 0, WebSocketClass: FakeSocket,
+  });
+  t.after(() => room.close());
+  const [socket] = FakeSocket.made;
+  socket.onopen();
+  assert.equal(socket.sent[0].place, "replay");
+  socket.receive(WELCOME);
+  shown_us = 9;
+  room.pageChanged();
+  assert.deepEqual(socket.sent.filter(({ k }) => k === "here").map(({ at_us }) => at_us), [7, 9]);
+  socket.receive({ k: "catching_up", people: { p3: 9 } });
+  assert.deepEqual(room.catchingUp, { p3: 9 });
+  socket.receive({ k: "catching_up", people: {} });
+  assert.deepEqual(room.catchingUp, {});
+});
+
 test("the clock follows the shortest round trip", () => {
   let now_ms = 0;
   const clock = new ClassClock(() => now_ms);

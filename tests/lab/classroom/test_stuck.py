@@ -130,7 +130,7 @@ def test_state_is_kept_for_30_seconds_after_its_condition(class_: Scripted) -> N
     assert 28 <= ended[0] - at <= 32
 
 
-@pytest.mark.parametrize("why", ["paused", "held", "follows", "poll", "hidden", "away"])
+@pytest.mark.parametrize("why", ["paused", "held", "follows", "poll", "hidden", "away", "catching up"])
 def test_time_without_own_work_is_not_counted(class_: Scripted, why: str) -> None:
     room_ = class_.room
     match why:
@@ -146,11 +146,28 @@ def test_time_without_own_work_is_not_counted(class_: Scripted, why: str) -> Non
             room_.do(TEACHER, ops.OpenPoll(1))
         case "hidden":
             class_.watch.set_hidden(ADA, True)
+        case "catching up":
+            class_.watch.set_catching_up(ADA, True)
         case "away":
             room_.fact(facts.GoAway(ADA, 0))
     class_.run(290)
     assert class_.watch.worked_us(ADA) <= 2 * US
     assert class_.of(ADA) == []
+
+
+def test_learner_who_catches_up_is_not_stuck_but_may_ask(class_: Scripted) -> None:
+    class_.run(3 * EXPECTED + 5, busy=(ADA,))
+    assert class_.of(ADA)[-1][1] == "late"
+    class_.watch.set_catching_up(ADA, True)
+    class_.run(1)
+    assert class_.of(ADA)[-1][1] == ""
+    class_.room.do(ADA, ops.RaiseHand(At(f"run-{ADA}/main")))
+    class_.run(1)
+    assert class_.of(ADA)[-1][1] == "asks"
+    class_.room.do(TEACHER, ops.LowerHand(ADA))
+    class_.watch.set_catching_up(ADA, False)
+    class_.run(2)
+    assert class_.of(ADA)[-1][1] == "late", "the time before counts"
 
 
 def test_expected_time_is_the_median_once_five_have_done_the_step(class_: Scripted) -> None:

@@ -88,7 +88,14 @@ class Page:
 
 @contextmanager
 def page_of(
-    server: LabServer, slug: str, visitor: Visitor, *, have: int = 0, boot: str = "", schema: str = CLASS.hash
+    server: LabServer,
+    slug: str,
+    visitor: Visitor,
+    *,
+    have: int = 0,
+    boot: str = "",
+    schema: str = CLASS.hash,
+    place: str = "lab",
 ) -> Iterator[Page]:
     """A page of a class that a visitor has opened, and that has said hello."""
     cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
@@ -100,7 +107,7 @@ def page_of(
         page = Page(connection)
         page.upto = have or -1
         with suppress(websockets.exceptions.ConnectionClosed):
-            page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
+            page.send(k="hello", v=1, schema=schema, have=have, boot=boot, place=place)
         yield page
 
 
@@ -137,8 +144,11 @@ class Classroom:
             visitor.sign_in_as(f"{people} {number}")
 
     @contextmanager
-    def page(self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash) -> Iterator[Page]:
-        with page_of(self.server, self.slug, self.visitors[p], have=have, boot=boot, schema=schema) as page:
+    def page(
+        self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash, place: str = "lab"
+    ) -> Iterator[Page]:
+        visitor = self.visitors[p]
+        with page_of(self.server, self.slug, visitor, have=have, boot=boot, schema=schema, place=place) as page:
             yield page
 
     def lab_to_lead(self) -> str:

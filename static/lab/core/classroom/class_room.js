@@ -29,6 +29,8 @@ export class ClassRoom {
   count = null;
   /** The last captions, by language, the newest at the end. @type {Record<string, Said[]>} */
   said = {};
+  /** For staff: who replays the class, with the instant that their page shows. @type {Record<string, number>} */
+  catchingUp = {};
   /** How many things a server that is behind leaves out; see lab/runtime/sharing/load.py. */
   shed = 0;
   /** @type {"connecting" | "open" | "lost"} */
@@ -46,23 +48,25 @@ export class ClassRoom {
   #sight = [];
   #isHidden;
   #lab;
+  #shown_us;
   #now_ms;
   /** Acts that the server has, and writes later with those of others: votes. @type {Map<string, Act>} */
   #kept = new Map();
 
   /**
    * @param {string} url
-   * @param {"lab" | "board" | "stage" | "projector"} place
+   * @param {"lab" | "board" | "stage" | "projector" | "replay"} place
    * @param {{ changed: (what: string, room: ClassRoom) => void, frame?: (frame: any) => void, isHidden: () => boolean, lab?: string,
-   * now_ms: () => number,
-   * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection, count
-   * or said; `lab`: that of the page; `frame` gets volatile frames
+   * shown_us?: () => number, now_ms: () => number,
+   * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection, count, catchingUp
+   * or said; `lab`: that of the page; `shown_us`: the instant that a replay shows; `frame` gets volatile frames
    */
-  constructor(url, place, { changed, frame, isHidden, lab = "", now_ms, WebSocketClass }) {
+  constructor(url, place, { changed, frame, isHidden, lab = "", shown_us, now_ms, WebSocketClass }) {
     this.clock = new ClassClock(now_ms);
     this.#changed = (/** @type {string} */ what) => changed(what, this);
     this.#isHidden = isHidden;
     this.#lab = lab;
+    this.#shown_us = shown_us;
     this.#now_ms = now_ms;
     this.#socket = new Socket(url, {
       have: () => this.#seq,
@@ -116,8 +120,8 @@ export class ClassRoom {
     this.#here();
   }
 
-  /** Sends whether the page is hidden. */
-  visibilityChanged() {
+  /** Sends whether the page is hidden, and what a replay shows. */
+  pageChanged() {
     this.#here();
   }
 
@@ -127,7 +131,7 @@ export class ClassRoom {
   }
 
   #here() {
-    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight, lab: this.#lab });
+    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight, lab: this.#lab, at_us: this.#shown_us?.() ?? null });
     this.#socket.send({ k: "time", ms: this.clock.sent_ms });
   }
 
@@ -161,6 +165,9 @@ export class ClassRoom {
       case "count":
         this.count = { learners: frame.learners, observers: frame.observers };
         return this.#changed("count");
+      case "catching_up":
+        this.catchingUp = frame.people;
+        return this.#changed("catchingUp");
       case "caption": {
         const { lang, from_us, to_us, text } = frame;
         this.said = { ...this.said, [lang]: [...(this.said[lang] ?? []), { from_us, to_us, text }].slice(-SAID_KEPT) };

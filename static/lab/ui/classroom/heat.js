@@ -2,7 +2,7 @@
 import { HwElement, html, nothing } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { board } from "./board_state.js";
-import { learners, minutes, now_us, opened, shownName, sorted, stuckText, tree } from "./store.js";
+import { learners, minutes, now_us, opened, presenceText, shownName, sorted, stuckText, tree } from "./store.js";
 import { SIGNS, stepSign } from "./tile.js";
 
 /** @import { Person } from "../../core/classroom/class.d.ts" */
@@ -42,16 +42,16 @@ class HwHeat extends HwElement {
         <td class="mono">${person.stuck ? t("board.min", { n: minutes(since(person)) }) : ""}</td>
         ${this.plain ? "" : html`<td class="mono">${person.settled
           ? t("board.right_of", { n: person.right, of: person.settled }) : "—"}</td>`}
-        <td class=${person.stuck ? "needs" : ""} title=${stuckText(person)}>${this.#state(person)}</td></tr>`)}</tbody>
+        <td class=${person.stuck ? "needs" : ""} title=${stuckText(person)}>${this.#state(p, person)}</td></tr>`)}</tbody>
       <tfoot><tr><th scope="row">${t("board.have_done")}</th>${done.map((n) => html`<td
         class="mono">${n}</td>`)}<td></td>${this.plain ? "" : html`<td></td>`}<td></td></tr></tfoot>
     </table></div>${this.plain ? html`<ul class="heat-legend" aria-hidden="true">${Object.entries(SIGNS).map(([look, sign]) =>
       look === "none" ? "" : html`<li><i class="steps"><i class=${look}>${sign}</i></i>${t(`board.sign.${look}`)}</li>`)}</ul>` : ""}`;
   }
 
-  /** @param {Person} person */
-  #state(person) {
-    if (!this.plain || !person.stuck) return stuckText(person) || t(`board.presence.${person.presence}`);
+  /** @param {string} p @param {Person} person */
+  #state(p, person) {
+    if (!this.plain || !person.stuck) return stuckText(person) || presenceText(p, person);
     return person.stuck === "asks" ? t("board.hand") : t(`board.stuck_word.${person.stuck}`);
   }
 }

@@ -1,7 +1,7 @@
 // Participants of the class: roles, presence, people waiting at the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, minutes, opened, shownName, sorted, tree, waiting } from "./store.js";
+import { act, minutes, opened, presenceText, shownName, sorted, tree, waiting } from "./store.js";
 
 /** @import { Person } from "../../core/classroom/class.d.ts" */
 
@@ -37,7 +37,7 @@ class HwPeople extends HwElement {
         <tbody>${sorted(people, "name").map(([p, person]) => html`<tr>
           <th scope="row"><button class="link-button" @click=${() => (opened.value = p)}><bdi>${shownName(p,
             person.name)}</bdi></button></th>
-          <td class="mono">${p}</td><td>${t(`board.role.${person.role}`)}</td><td>${t(`board.presence.${person.presence}`)}</td>
+          <td class="mono">${p}</td><td>${t(`board.role.${person.role}`)}</td><td>${presenceText(p, person)}</td>
           <td class="mono">${person.lab || "—"}</td></tr>`)}</tbody></table></div>`;
   }
 }

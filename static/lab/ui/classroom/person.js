@@ -2,7 +2,7 @@
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
-import { act, clockText, joined, now_us, opened, shownName, stuckText, tree } from "./store.js";
+import { act, clockText, joined, now_us, opened, presenceText, shownName, stuckText, tree } from "./store.js";
 import { instantLink } from "./hands.js";
 import "./refusal.js";
 import { stepRow } from "./tile.js";
@@ -90,7 +90,7 @@ class HwPerson extends HwElement {
     const name = shownName(p, person.name);
     return html`<dialog aria-labelledby="person-name" @close=${() => (opened.value = "")}>
       <header><h2 id="person-name"><bdi>${name}</bdi></h2><span class="tag">${t(`board.role.${person.role}`)}</span>
-        <span class="tag">${t(`board.presence.${person.presence}`)}</span><span class="spacer"></span>
+        <span class="tag">${presenceText(p, person)}</span><span class="spacer"></span>
         <button class="btn small" autofocus @click=${() => (opened.value = "")}>${t("board.close")}</button></header>
       <hw-class-refusal></hw-class-refusal>
       ${person.role === "learner" ? this.#work(p, person) : ""}

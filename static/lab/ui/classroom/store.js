@@ -24,6 +24,8 @@ export const count = signal(null);
 export const said = signal({});
 /** How many things a server that is behind leaves out, for staff; 0 for none. */
 export const shed = signal(0);
+/** For staff: who replays the class, with the instant that their page shows. @type {Signal<Record<string, number>>} */
+export const catchingUp = signal({});
 /** Participants have numbers in place of names, for a screen that others see. */
 export const hidesNames = signal(false);
 /** A refusal that is shown until it is closed. @type {Signal<{ what: string, expected: string, todo: string } | null>} */
@@ -44,13 +46,13 @@ export function join(to) {
   room = to;
   now_us.value = to.clock.us;
   setInterval(() => (now_us.value = to.clock.us), TICK_MS);
-  document.addEventListener("visibilitychange", () => to.visibilityChanged());
 }
 
 /** Takes what is new in the class. @param {string} what @param {ClassRoom} from */
 export function changed(what, from) {
   if (what === "tree") tree.value = inLanguage(from.tree, language);
   else if (what === "tiles") tiles.value = { ...from.tiles };
+  else if (what === "catchingUp") catchingUp.value = from.catchingUp;
   else if (what === "said") said.value = from.said;
   else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
   else {
@@ -79,7 +81,7 @@ export const learners = () =>
   Object.entries(tree.value.people ?? {}).filter(([, person]) => person.role === "learner" && person.presence !== "left" && !person.waits);
 
 /** Those of them who follow, as staff know them. */
-export const followers = () => learners().filter(([, person]) => person.follows && person.presence === "here");
+export const followers = () => learners().filter(([p, person]) => person.follows && person.presence === "here" && !(p in catchingUp.value));
 
 /** Those who wait at the door. */
 export const waiting = () => Object.entries(tree.value.people ?? {}).filter(([, person]) => person.waits && person.presence !== "left");
@@ -89,6 +91,14 @@ export const shownName = (p, name) => (hidesNames.value || !name ? t("board.part
 
 /** Minutes and tenths since an instant. @param {number} since_us */
 export const minutes = (since_us) => Math.max(0, (now_us.value - since_us) / 60e6).toFixed(1);
+
+/** How a participant is here, in a word; who replays the class, and how far behind they are. @param {string} p @param {Person} person */
+export function presenceText(p, person) {
+  const at_us = catchingUp.value[p];
+  if (at_us === undefined) return t(`board.presence.${person.presence}`);
+  const n = Math.floor(Math.max(0, now_us.value - at_us) / 60e6);
+  return n ? t("board.catching_up", { n }) : t("board.catching_up_soon");
+}
 
 /** Class time as 31:42. @param {number} us */
 export function clockText(us) {

@@ -1,7 +1,9 @@
 // The wall: a tile for each learner's lab, those who need help first.
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { learners, minutes, needsHelp, now_us, opened, shownName, sorted, stuckText, tiles, tree, joined, waiting } from "./store.js";
+import {
+  catchingUp, joined, learners, minutes, needsHelp, now_us, opened, presenceText, shownName, sorted, stuckText, tiles, tree, waiting,
+} from "./store.js";
 import { picture, stepRow } from "./tile.js";
 import { board } from "./board_state.js";
 
@@ -74,9 +76,10 @@ class HwWall extends HwElement {
     }
   }
 
-  /** @param {Person} person */
-  #place(person) {
+  /** @param {string} p @param {Person} person */
+  #place(p, person) {
     if (person.lab_refused) return t("board.lab_refused");
+    if (p in catchingUp.value) return presenceText(p, person);
     if (person.presence === "away") return t("board.away");
     if (person.stuck && person.stuck !== "asks") return t(`board.stuck_word.${person.stuck}`);
     const steps = tree.value.class?.steps ?? 0;
@@ -103,7 +106,7 @@ class HwWall extends HwElement {
         ${picture(tiles.value[p])}
         ${stepRow(person, info?.steps ?? 0)}
         <span class="row foot"><span>${isDone ? "" : person.stuck ? t("board.min_on_step", { n: minutes(person.stuck_us ?? now_us.value) })
-          : t("board.step", { n: person.step })}</span><span>${this.#place(person)}</span></span>
+          : t("board.step", { n: person.step })}</span><span>${this.#place(p, person)}</span></span>
       </button>`;
     };
     return html`<div class="tiles">${repeat(people, ([p]) => p, tile)}</div>`;

@@ -23,8 +23,12 @@ const TOLD_MS = 100;
 const AHEAD_US = 10e6;
 /** Interval at which a live class is polled for new events, ms. */
 const REFRESHED_MS = 5000;
-/** Distance from the live end that counts as live, microseconds. */
-const NOW_US = 2e6;
+/** Where the known end of a live class is near, it is asked for more, microseconds. */
+const NEAR_END_US = 2e6;
+/** Distance from now at which a replay has caught up, microseconds. More than before: while more is asked for, time passes. */
+const CAUGHT_UP_US = 4e6;
+/** Interval at which the page says how far behind it is, ms. */
+const BEHIND_MS = 1000;
 const MAX_FRAME_MS = 250;
 const SHORTEST_LOOP_US = 100_000;
 
@@ -46,6 +50,10 @@ export const camera = signal("led");
 export const stepped = signal(false);
 /** The reason why the recording cannot be shown, as a sentence. */
 export const problem = signal("");
+/** Whether the replay has caught up with a live class, until something else is shown. */
+export const caughtUp = signal(false);
+/** How far a live class is ahead of the instant, microseconds. */
+export const behind_us = signal(0);
 /** Whether a part is being fetched. */
 export const waits = signal(false);
 
@@ -76,6 +84,8 @@ const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), (piece)
 
 let exact_us = Number(at);
 let told_ms = 0;
+/** When the class was at the length of the manifest, on the page's clock. */
+let known_ms = 0;
 let frame_ms = 0;
 /** Called with each new instant, before panels are updated. @type {(at_us: number, place: LabPlace | null) => void} */
 let onInstant = () => {};
@@ -100,6 +110,7 @@ export async function open() {
         if (manifest.peek()?.live) void refresh().catch(() => {});
         else clearInterval(asking);
       }, REFRESHED_MS);
+      setInterval(() => (behind_us.value = behindNow()), BEHIND_MS);
     }
   } catch (error) {
     problem.value = sentences(/** @type {Refused} */ (error));
@@ -110,11 +121,17 @@ export async function refresh() {
   const found = await classPlayer.open();
   classMap = new ClassMap(found.rows);
   voice.audio = found.manifest.audio;
+  known_ms = performance.now();
   manifest.value = found.manifest;
 }
 
+/** How far a live class is ahead: it goes on between two answers of the lab. */
+const behindNow = () =>
+  manifest.peek()?.live ? Math.max(0, length_us.peek() + (performance.now() - known_ms) * 1000 - exact_us) : 0;
+
 /** Shows an instant of the class. @param {number} to_us */
 export async function seek(to_us) {
+  caughtUp.value = false;
   exact_us = Math.max(first_us.peek(), Math.min(to_us, last_us.peek()));
   stepped.value = false;
   voice.pause();
@@ -154,6 +171,7 @@ function tell() {
   batch(() => {
     at_us.value = exact_us;
     now_us.value = exact_us;
+    behind_us.value = behindNow();
   });
 }
 
@@ -162,6 +180,7 @@ export function play(on) {
   if (on && exact_us >= last_us.peek() && !manifest.peek()?.live) void seek(0);
   voice.allow();
   stepped.value = false;
+  if (on) caughtUp.value = false;
   playing.value = on;
   frame_ms = 0;
   if (on) requestAnimationFrame(frame);
@@ -195,22 +214,22 @@ function go(passed_ms) {
   classPlayer.prefetch(exact_us + AHEAD_US * speed.peek());
   if (!show()) void arrive();
   else if (performance.now() - told_ms >= TOLD_MS) tell();
-  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) void arrived();
+  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NEAR_END_US : 0)) void arrived();
   return undefined;
 }
 
 let arrives = false;
-/** Reached the end; for a live class, unless it has new events since the last poll. */
+/** Reached the end; for a live class, unless it has gone on since it was asked for last. */
 async function arrived() {
   if (arrives) return;
   arrives = true;
   if (manifest.peek()?.live) await refresh().catch(() => {});
   arrives = false;
-  const isLive = manifest.peek()?.live;
-  if (exact_us < last_us.peek() - (isLive ? NOW_US : 0)) return;
+  const isLive = manifest.peek()?.live ?? false;
+  if (isLive ? behindNow() > CAUGHT_UP_US : exact_us < last_us.peek()) return;
   play(false);
   tell();
-  if (isLive) toNow();
+  caughtUp.value = isLive;
 }
 
 /** Leaves the recording of a live class, and follows the class. */

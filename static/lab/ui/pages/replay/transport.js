@@ -55,7 +55,7 @@ class HwReplayTransport extends HwElement {
         ${button("rpc", t("replay.message_on"), "Enter", () => step("rpc"), none)}</div>
       <span class="clock mono">${clockText(replay.at_us.value)} <small>/ ${clockText(replay.length_us.value)}</small></span>
       ${manifest.value.live ? html`<span class="dim">${t("replay.behind",
-        { time: clockText(Math.max(0, replay.length_us.value - replay.at_us.value)) })}</span>
+        { time: clockText(replay.behind_us.value) })}</span>
         <button class="chip" title=${t("replay.to_now_title")} @click=${replay.toNow}>${t("replay.to_now")}</button>` : ""}
       <div class="seg" role="group" aria-label=${t("replay.speed")}>${replay.SPEEDS.map((one) => html`<button
         aria-pressed=${speed.value === one} @click=${() => replay.setSpeed(one)}>${one}×</button>`)}</div>
