@@ -50,12 +50,13 @@ def test_latecomer_replays_the_running_class_and_catches_up(
         expect(page.locator(".hw-node.broker.up")).to_have_count(3)
         expect(page.get_by_role("button", name="2×")).to_have_attribute("aria-pressed", "true")
         # Staff see where the latecomer is, in the wall, in the list and in the dialog.
-        expect(tile).to_contain_text("catching up · under 1 min behind")
+        expect(tile).to_contain_text("catching up · <1 min")
+        expect(tile).to_have_attribute("title", "catching up · under 1 min behind")
         expect(board.locator(".tile", has_text="Name 3")).not_to_contain_text("catching up")
         board.get_by_role("button", name="Participants").click()
         expect(board.get_by_role("row", name="Name 2")).to_contain_text("catching up")
         board.get_by_role("link", name="中文").click()
-        expect(tile).to_contain_text("补看中 · 落后不到 1 分钟")
+        expect(tile).to_contain_text("补看中 · <1 分钟")
         lab.run("broker kill 1")
         last_seq = lab.events()[-1][0]
         while teacher.held["/lead_lab"]["seq"] < last_seq:

@@ -93,11 +93,12 @@ export const shownName = (p, name) => (hidesNames.value || !name ? t("board.part
 export const minutes = (since_us) => Math.max(0, (now_us.value - since_us) / 60e6).toFixed(1);
 
 /** How a participant is here, in a word; who replays the class, and how far behind they are. @param {string} p @param {Person} person */
-export function presenceText(p, person) {
-  const at_us = catchingUp.value[p];
-  if (at_us === undefined) return t(`board.presence.${person.presence}`);
-  const n = Math.floor(Math.max(0, now_us.value - at_us) / 60e6);
-  return n ? t("board.catching_up", { n }) : t("board.catching_up_soon");
+export const presenceText = (p, person) => (p in catchingUp.value ? behindText(p) : t(`board.presence.${person.presence}`));
+
+/** That a participant replays the class, and how far behind they are. @param {string} p @param {"" | "_tile"} [form] `_tile`: short */
+export function behindText(p, form = "") {
+  const n = Math.floor(Math.max(0, now_us.value - catchingUp.value[p]) / 60e6);
+  return n ? t(`board.catching_up${form}`, { n }) : t(`board.catching_up_soon${form}`);
 }
 
 /** Class time as 31:42. @param {number} us */

@@ -2,7 +2,7 @@
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import {
-  catchingUp, joined, learners, minutes, needsHelp, now_us, opened, presenceText, shownName, sorted, stuckText, tiles, tree, waiting,
+  behindText, catchingUp, joined, learners, minutes, needsHelp, now_us, opened, shownName, sorted, stuckText, tiles, tree, waiting,
 } from "./store.js";
 import { picture, stepRow } from "./tile.js";
 import { board } from "./board_state.js";
@@ -79,7 +79,7 @@ class HwWall extends HwElement {
   /** @param {string} p @param {Person} person */
   #place(p, person) {
     if (person.lab_refused) return t("board.lab_refused");
-    if (p in catchingUp.value) return presenceText(p, person);
+    if (p in catchingUp.value) return behindText(p, "_tile");
     if (person.presence === "away") return t("board.away");
     if (person.stuck && person.stuck !== "asks") return t(`board.stuck_word.${person.stuck}`);
     const steps = tree.value.class?.steps ?? 0;
@@ -98,7 +98,8 @@ class HwWall extends HwElement {
       const isDone = (person.step ?? 1) > (info?.steps ?? 0);
       const isInTrouble = needsHelp(person) || person.lab_refused;
       const look = [isInTrouble && "stuck", person.hand && "hand", isOnStage && "shown", person.presence === "away" && "away"];
-      return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name} title=${stuckText(person)}
+      return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name}
+        title=${stuckText(person) || (p in catchingUp.value ? behindText(p) : "")}
         @click=${() => (opened.value = p)}>
         <span class="row"><b><bdi>${name}</bdi></b><span class="flags">${person.hand ? html`<span role="img"
           aria-label=${t("board.hand")}>☝</span>` : ""}${isOnStage

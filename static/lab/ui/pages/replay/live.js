@@ -39,7 +39,7 @@ setInterval(tell, TOLD_MS);
 class HwReplayLive extends HwElement {
   render() {
     if (!replay.manifest.value?.live || !replay.caughtUp.value) return "";
-    return html`<p class="message ok">${t("replay.caught_up")} <a class="btn primary" href="${replay.classPage}watch/">${t(
+    return html`<p class="message ok">${t("replay.caught_up")} <a class="btn pri" href="${replay.classPage}watch/">${t(
       "replay.to_class")}</a></p>`;
   }
 }
