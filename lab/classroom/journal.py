@@ -1,7 +1,7 @@
 """The log of a class: `DATA/classes/<class>/class-0`, with keyframes of the state beside it.
 
 Offset = seq, timestamp = class time in microseconds. Offset 0 holds the header. Appended events survive `kill -9`;
-after `sync` they survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
+after a sync they survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from broker_core.texts import Text, text
 from lab.classroom.events import CLASS, ClassEnvelope
 from lab.classroom.folds import fold
 from lab.classroom.state import State
-from lab.journals.journal import JournalFolder, journal_config
+from lab.journals.journal import FolderSync, JournalFolder, journal_config
 from lab.texts.refusal import Refusal
 
 FORMAT = 1
@@ -118,9 +118,9 @@ class ClassJournal:
         for old in sorted(folder.glob("*.json"))[:-2]:
             old.unlink()
 
-    def sync(self) -> None:
-        """Makes everything written survive a power loss."""
-        self._folder.sync()
+    def begin_sync(self) -> FolderSync:
+        """Makes everything written survive a power loss, once its `run` has returned, which another thread may call."""
+        return self._folder.begin_sync()
 
     def close(self) -> None:
         self._folder.close()

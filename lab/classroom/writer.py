@@ -3,15 +3,19 @@
 It owns the state and the log. It takes the waiting acts, decides each on the state that includes the previous ones,
 writes all events in one batch, and only then answers and publishes. What was answered survives `kill -9`. If a batch
 cannot be applied or written, the state is folded from the log again, and all acts of the batch are rejected.
+
+Once a second what was written is fsynced, in another thread: acts do not wait for the disk.
 """
 
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
+from broker_core.refusals import KafkaException
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import Predict, ReachStep, RefuseCommand, ResetWork, Resume, TakeHint, Tick
 from lab.classroom.acts.ops import Op
@@ -26,6 +30,7 @@ from lab.classroom.journal import ClassJournal
 from lab.classroom.state import State
 from lab.classroom.stuck import StuckWatch
 from lab.classroom.views import Words, paths
+from lab.journals.journal import FolderSync
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -80,6 +85,8 @@ class Writer:
         self._boxes: dict[int, BallotBox[Answer]] = {}
         self._synced_us = self._clock.now_us()
         self._is_synced = True
+        self._syncing: Future[None] | None = None
+        self._syncer = ThreadPoolExecutor(1, thread_name_prefix=f"sync {journal.header.slug}")
         self._jobs: SimpleQueue[Job | Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"class {journal.header.slug}", daemon=True)
 
@@ -133,6 +140,7 @@ class Writer:
             while self._work_off(self._jobs.get()):
                 self._sync_if_due()
         finally:
+            self._syncer.shutdown()
             self._journal.close()
 
     def _work_off(self, found: Job | Callable[[], None] | None) -> bool:
@@ -164,8 +172,21 @@ class Writer:
         now_us = self._clock.now_us()
         if self._is_synced or now_us - self._synced_us < SYNC_EVERY_US:
             return
-        self._journal.sync()
+        if self._syncing is not None and not self._syncing.done():
+            # A disk that takes longer than a second: the next sync includes what is written until then.
+            return
         self._synced_us, self._is_synced = now_us, True
+        self._syncing = self._syncer.submit(self._sync, self._journal.begin_sync())
+
+    def _sync(self, begun: FolderSync) -> None:
+        """In the thread of the syncs. After a failure, as of a full disk, the class goes on: what was written is with
+        the operating system, and the next sync includes it.
+        """
+        try:
+            begun.run()
+        except (OSError, KafkaException):
+            logger.exception("the log of class %s could not be synced", self._journal.header.slug)
+            self._is_synced = False
 
     def _run(self, jobs: list[Job]) -> None:
         if not jobs:

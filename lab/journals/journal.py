@@ -5,6 +5,7 @@ the operating system when `append` returns: it survives `kill -9` at any instant
 journal is opened again. `kafka-dump-log.sh` reads it.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -196,6 +197,27 @@ class Journal:
                 seq = batch.next_offset
 
 
+class FolderSync:
+    """What was written to the journals of a folder until it was begun, and is to survive a power loss."""
+
+    def __init__(self, files: Sequence[Path], finish: Callable[[], None]) -> None:
+        self._files = files
+        self._finish = finish
+
+    def run(self) -> None:
+        """Fsyncs it. Any thread may call it, and appends go on meanwhile: a disk may take a quarter of a second. The
+        folder must not be synced or closed until it returns. Raises OSError and KafkaException; then the next sync
+        includes it.
+        """
+        for path in self._files:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self._finish()
+
+
 class JournalFolder:
     """A folder with journals, `<topic>-0` each, which are opened, synced and closed together. Different threads may
     use different journals.
@@ -226,6 +248,8 @@ class JournalFolder:
             for topic, config in configs.items()
         }
         self._disk.delete(CLEAN_SHUTDOWN)
+        #: the ends of the logs that the last sync of `begin_sync` has made safe
+        self._sync_ends: Mapping[TopicPartition, int] = points
         self._journals = {
             topic: Journal(log, self._disks[topic], compressed_bytes) for topic, log in self._logs.items()
         }
@@ -236,6 +260,24 @@ class JournalFolder:
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
         self._recovery_points.write({log.topic_partition: log.flush() for log in self._logs.values()})
+
+    def begin_sync(self) -> FolderSync:
+        """The same in two steps, of which the second, `run`, may be in another thread. Called by the thread that
+        appends.
+        """
+        ends = {log.topic_partition: log.log_end_offset for log in self._logs.values()}
+        files = [
+            self._disk.root / file.path
+            for log in self._logs.values()
+            for segment in _segments_from(log, self._sync_ends.get(log.topic_partition, 0) - 1)
+            for file in segment.files
+        ]
+
+        def finish() -> None:
+            self._recovery_points.write(ends)
+            self._sync_ends = ends
+
+        return FolderSync(files, finish)
 
     def abandon(self) -> None:
         """Closes the files as they are: the next opening checks them."""
@@ -249,3 +291,9 @@ class JournalFolder:
         self._disk.replace_file(CLEAN_SHUTDOWN, b"")
         for disk in (self._disk, *self._disks.values()):
             disk.close()
+
+
+def _segments_from(log: UnifiedLog, offset: int) -> Sequence[LogSegment]:
+    """The segment with this offset, to whose index a roll may have written, and those after it."""
+    earlier = sum(segment.base_offset <= offset for segment in log.segments)
+    return log.segments[max(0, earlier - 1) :]

@@ -51,7 +51,6 @@ def forget_off_record(folder: Path) -> None:
                 waiting = []
         if waiting:
             kept.append(waiting)
-        kept.sync()
     finally:
         own.close()
         kept.close()
