@@ -40,13 +40,13 @@ class SharedFrames:
 
     def deltas(self, ring: Ring, position: int, sent_ms: int, clock: bytes | None) -> Deltas:
         """Events after `position`, as many as fit into a frame; with the clock if there are no more after them."""
-        events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
-        last_seq = position + len(events)
-        if last_seq < ring.last_seq:
-            clock = None
-        key = position, last_seq, clock
+        key = position, ring.last_seq, clock
         found = self._deltas.get(key)
         if found is None:
+            events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
+            last_seq = position + len(events)
+            if last_seq < ring.last_seq:
+                clock = None
             found = self._deltas[key] = Deltas(encode_deltas(events, sent_ms, clock), last_seq, clock is not None)
             if len(self._deltas) > KEPT_FRAMES:
                 self._deltas.popitem(last=False)

@@ -193,6 +193,8 @@ class Watcher:
             self._feed.sent(found)
             if found.has_clock:
                 self._sent_clock = clock
+                # Nothing is left to send until time moves.
+                self._has_news = False
             return found.text
         self._has_news = False
         if encoded is None:
