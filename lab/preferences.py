@@ -29,7 +29,17 @@ class Preferences:
 
 
 def preferences_of(request: HttpRequest) -> Preferences:
-    """The cookies' choice; else the language that the browser prefers, the dark theme, and the compact density."""
+    """The cookies' choice; else the language that the browser prefers, the dark theme, and the compact density. Read
+    once a request: each text of a page asks for them.
+    """
+    found: Preferences | None = getattr(request, "_preferences", None)
+    if found is None:
+        found = _read_preferences(request)
+        request._preferences = found  # type: ignore[attr-defined]
+    return found
+
+
+def _read_preferences(request: HttpRequest) -> Preferences:
     language = chosen_language(request.COOKIES, request.headers.get("Accept-Language", ""))
     theme = request.COOKIES.get("theme", "")
     density = request.COOKIES.get("density", "")
@@ -64,6 +74,8 @@ def keep_preferences(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 def _redirect_of_choice(request: HttpRequest) -> HttpResponse | None:
     """The redirect that sets the cookies of what the address chooses; None if it chooses nothing."""
+    if not request.META.get("QUERY_STRING"):
+        return None
     chosen = {
         name: request.GET[name]
         for name, values in CHOICES.items()

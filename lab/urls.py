@@ -37,6 +37,10 @@ _BRANCH = "<slug:run>/<slug:branch>"
 _RECORDING = "api/classes/<slug:slug>/recording"
 
 urlpatterns = [
+    # First what hundreds open within seconds: addresses are tried one after the other.
+    path("join/", door_pages.join, name="join"),
+    path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
+    path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("", course_pages.front, name="front"),
     path("open-lab", course_pages.open_a_lab, name="open-lab"),
     path("take-over", course_pages.take_over_recording, name="take-over"),
@@ -80,7 +84,6 @@ urlpatterns = [
     path("classes/demonstration", recording_files.demonstration, name="demonstration"),
     path("classes/record", lesson_pages.new_lesson, name="record-lesson"),
     path("classes/import", recording_files.import_file, name="import-class"),
-    path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
     path("api/classes/<slug:slug>/mistakes/<slug:lesson>.json", board_pages.mistakes),
@@ -134,8 +137,6 @@ urlpatterns = [
     path(f"{_RECORDING}/labs/<int:lab>/contents", recorded.lab_contents),
     path(f"{_RECORDING}/labs/<int:lab>/commands", recorded.lab_commands),
     path("watch/<str:key>/", lesson_pages.watch_lesson, name="watch-lesson"),
-    path("join/", door_pages.join, name="join"),
-    path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
     path("join/<str:key>/name", door_pages.offered_name),
     path("return/<slug:slug>/", door_pages.come_back, name="return"),
     path("continue/", door_pages.continue_here, name="continue"),

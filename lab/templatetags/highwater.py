@@ -1,6 +1,7 @@
 """Template tags of Highwater's pages: texts, static files, the import map."""
 
 import json
+from functools import cache
 from typing import Any
 
 from django import template
@@ -16,7 +17,7 @@ from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import digest, translate
 from lab.web.assets import vendor
 from lab.web.assets.modules import modules_of
-from lab.web.assets.static_files import JOINT
+from lab.web.assets.static_files import JOINT, build_id
 from lab.web.dev import build_of_files
 
 register = template.Library()
@@ -88,11 +89,18 @@ def stylesheets(folder: str, names: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def importmap(context: template.Context) -> SafeString:
     """The inline import map: what `import "lit"` means, with the digests of vendor.lock.json and the CSP nonce."""
+    return format_html(
+        '<script type="importmap" nonce="{}">{}</script>', _nonce(context), mark_safe(_import_map(build_id()))
+    )
+
+
+@cache
+def _import_map(build: str) -> str:
+    """Every page has it, the same for a build of the static files."""
     lock = vendor.lock()
     addresses = {name: static(f"vendor/{path}") for name, path in lock.imports.items()}
     integrity = {addresses[name]: lock.files[path].sha384 for name, path in lock.imports.items()}
-    content = json.dumps({"imports": addresses, "integrity": integrity}, indent=1).replace("<", "\\u003c")
-    return format_html('<script type="importmap" nonce="{}">{}</script>', _nonce(context), mark_safe(content))
+    return json.dumps({"imports": addresses, "integrity": integrity}, indent=1).replace("<", "\\u003c")
 
 
 @register.simple_tag(takes_context=True)

@@ -15,7 +15,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
 
 from lab.rights import hold
-from lab.web.classes.guests import person_of_scope
+from lab.web.classes.guests import ScopePerson, person_of_scope
 
 T = TypeVar("T")
 CLOSED_ABNORMALLY = 1006
@@ -68,14 +68,14 @@ class HoldingSocket(AsyncWebsocketConsumer):
         self._has_entered = self._is_recheck_due = False
         hold(self, run)
 
-    async def read_person(self, find: Callable[[User], T]) -> T | None:
+    async def read_person(self, find: Callable[[ScopePerson], T]) -> T | None:
         """Finds out who the person is, and returns what `find` returns for them: both in one turn of the thread, since
         many sockets open at once. None if nobody has signed in.
         """
 
         def read() -> tuple[User, T] | None:
-            user = person_of_scope(self.scope)
-            return None if user is None else (user, find(user))
+            person = person_of_scope(self.scope)
+            return None if person is None else (person.user, find(person))
 
         known = await self._read(read)
         if known is None:

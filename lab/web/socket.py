@@ -76,7 +76,7 @@ class LabSocket(HoldingSocket):
         self.begin_holding(names["run"])
         await self.accept()
         try:
-            found = await self.read_person(lambda user: _found(user, names["run"], names["branch"]))
+            found = await self.read_person(lambda person: _found(person.user, names["run"], names["branch"]))
             if found is None:
                 await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
                 return
@@ -104,11 +104,11 @@ class LabSocket(HoldingSocket):
                 self._watcher.rights_changed(known.rights, known.place.names)
 
     def _known_now(self) -> _Known | None:
-        user = person_of_scope(self.scope)
-        if user is None or user != self._user:
+        person = person_of_scope(self.scope)
+        if person is None or person.user != self._user:
             return None
         run = self._branch.run
-        return _Known(rights_of(user, run), selectors.place_in(user, run))
+        return _Known(rights_of(person.user, run), selectors.place_in(person.user, run))
 
     def _require(self, right: Right) -> None:
         if right not in self._known.rights:

@@ -76,18 +76,26 @@ async def set_aside_start(host: Host, classroom: Class, branch: Branch) -> SetAs
     return await set_aside(host, classroom, branch, await save_for_handout(lab))
 
 
-async def give_own_lab(host: Host, participant: Participant, then: Callable[[], T]) -> T:
+async def give_own_lab(
+    host: Host, participant: Participant, then: Callable[[Branch | None], T], *, is_fresh: bool = False
+) -> T:
     """Creates the lab of an admitted learner without one, if the class has labs, in the lesson that the class is at;
-    returns the result of `then`, which is called after it in the same thread. The lab is given even if the request is
-    cancelled meanwhile. Raises Refusal for one run too many, and without disk space.
+    returns the result of `then`, which is called after it, in the same thread, with the branch if one was created. The
+    lab is given even if the request is cancelled meanwhile. `is_fresh`: the participant and their class were read by
+    this request. Raises Refusal for one run too many, and without disk space.
     """
     made: list[Branch] = []
 
     def give() -> T:
-        participant.refresh_from_db(fields=["run", "role", "presence"])
+        if not is_fresh:
+            participant.refresh_from_db(fields=["run", "role", "presence"])
+            participant.classroom.refresh_from_db(fields=["settings"])
         if _has_labs(participant.classroom) and _wants_lab(participant):
-            made.append(_take_start(host, participant))
-        return then()
+            try:
+                made.append(_take_start(host, participant))
+            except _NoneWanted:
+                participant.refresh_from_db(fields=["run", "role", "presence"])
+        return then(made[0] if made else None)
 
     async def given() -> T:
         async with _giving.setdefault(participant.pk, asyncio.Lock()):
@@ -119,7 +127,7 @@ def _wants_lab(participant: Participant) -> bool:
 async def give_lab_in_class(host: Host, live: LiveClass, participant: Participant) -> None:
     """The same for somebody whose page is open or who is away: if there is no lab for them, the class is told why."""
     try:
-        await give_own_lab(host, participant, lambda: None)
+        await give_own_lab(host, participant, lambda _: None)
     except Exception as error:
         why = _why_refused(error)
         if why == "failed":
@@ -154,7 +162,7 @@ async def _start_over(host: Host, known: Participant, user: User, run: str, less
             return None
         if participant.run is not None and participant.run.slug != run:
             return await participant.run.branches.select_related("run").order_by("pk").alast()
-        branch = await sync_to_async(_take_start)(host, participant)
+        branch = await sync_to_async(_take_start)(host, participant, again=True)
         _note_given(host, participant, branch)
         return branch
 
@@ -184,27 +192,28 @@ class _GoneOn(Exception):
     """The class went on with another lesson while a lab was made."""
 
 
-def _take_start(host: Host, participant: Participant) -> Branch:
+class _NoneWanted(Exception):
+    """The participant got a lab in another tab, or was removed, while a lab was made."""
+
+
+def _take_start(host: Host, participant: Participant, *, again: bool = False) -> Branch:
     """The participant's lab becomes a new one, which continues from the start of the lesson that the class is at. In a
-    thread that may access the database; call `_note_given` after it.
+    thread that may access the database; call `_note_given` after it. `again`: it replaces the one that they have;
+    otherwise raises _NoneWanted if they have one.
     """
+    start = start_of(participant.classroom)
     while True:
-        start = _start_now(participant)
 
         def assign(branch: Branch, start: Start = start) -> None:
-            if _start_now(participant).handout != start.handout:
+            participant.classroom.refresh_from_db(fields=["settings"])
+            if start_of(participant.classroom).handout != start.handout:
                 raise _GoneOn
-            _assign(branch, participant, start)
+            _assign(branch, participant, start, again=again)
 
         try:
             return take_state_here(participant, start.handout, _name_of(participant, start), host.folder, assign)
         except _GoneOn:
-            continue
-
-
-def _start_now(participant: Participant) -> Start:
-    participant.classroom.refresh_from_db(fields=["settings"])
-    return start_of(participant.classroom)
+            start = start_of(participant.classroom)
 
 
 def _name_of(participant: Participant, start: Start) -> str:
@@ -236,9 +245,11 @@ def belongs(branch: Branch, participant: Participant) -> None:
         participant.save(update_fields=["run"])
 
 
-def _assign(branch: Branch, participant: Participant, start: Start) -> None:
+def _assign(branch: Branch, participant: Participant, start: Start, *, again: bool) -> None:
     """Assigns a lab to a participant and sets its lesson to the start: the lab's past is that of the instructor's."""
+    wanting = Participant.objects.filter(pk=participant.pk, **({} if again else {"run": None, "presence": Presence.IN}))
+    if not wanting.update(run=branch.run):
+        raise _NoneWanted
     participant.run = branch.run
-    participant.save(update_fields=["run"])
     if start.lesson and participant.user is not None:
         ExerciseProgress.objects.create(user=participant.user, branch=branch, exercise=start.lesson, state=start.state)

@@ -33,7 +33,7 @@ from lab.actions.execution import MAX_EXECUTION_S
 from lab.actions.imports import refusal_to_show, running_import
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
-from lab.models import Class, Participant, Presence, Role
+from lab.models import Branch, Class, Participant, Presence, Role
 from lab.preferences import preferences_of
 from lab.rights import Right, may, membership_of, require
 from lab.runtime.host import host
@@ -87,7 +87,7 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
     if me.is_staff:
         return await _door_page(request, classroom, me)
     if me.role == Role.LEARNER and me.run_id is None and not door.is_lesson(classroom):
-        return await give_own_lab(host(), me, lambda: _learner_page(request, classroom, me))
+        return await give_own_lab(host(), me, lambda given: _learner_page(request, classroom, me, given), is_fresh=True)
     return await sync_to_async(_learner_page)(request, classroom, me)
 
 
@@ -117,9 +117,11 @@ def _membership_or_response(request: HttpRequest, slug: str) -> tuple[Class, Par
     return found
 
 
-def _learner_page(request: HttpRequest, classroom: Class, me: Participant) -> HttpResponse:
-    key = key_to_show(request, me)
-    context = {"classroom": classroom, "me": me, "key": key, "run": _own_run(me)}
+def _learner_page(request: HttpRequest, classroom: Class, me: Participant, given: Branch | None = None) -> HttpResponse:
+    """`given`: the lab that they have just got."""
+    key, lab = key_to_show(request, me), given or _own_lab(me)
+    run = reverse("lab", args=(lab.run.slug, lab.name)) if lab is not None else ""
+    context = {"classroom": classroom, "me": me, "key": key, "run": run}
     assert isinstance(request.user, User)
     response = render_page(request, "class/learner.html", context, request.user)
     if key:
@@ -302,12 +304,9 @@ def _becomes(waiting: Participant) -> HttpResponse:
     return response
 
 
-def _own_run(me: Participant) -> str:
-    """The address of the participant's lab; empty if there is none."""
-    if me.run is None:
-        return ""
-    branch = me.run.branches.order_by("-pk").first()
-    return reverse("lab", args=(me.run.slug, branch.name)) if branch else ""
+def _own_lab(me: Participant) -> Branch | None:
+    """The participant's lab, if there is one: the newest branch of their run."""
+    return me.run.branches.order_by("-pk").first() if me.run is not None else None
 
 
 async def _change_person(request: HttpRequest, user: User, classroom: Class, number: int) -> None:

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.db import DatabaseError
 
 from broker_core.texts import Text, render, text
@@ -81,7 +80,7 @@ from lab.runtime.host import host
 from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.runtime.sharing.load import load
 from lab.texts.refusal import Refusal
-from lab.web.classes.guests import person_of_scope
+from lab.web.classes.guests import ScopePerson, person_of_scope
 from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)
@@ -90,11 +89,11 @@ MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
 
 
-def _found(user: User, slug: str) -> tuple[Class, Participant]:
+def _found(person: ScopePerson, slug: str) -> tuple[Class, Participant]:
     """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they are
     not in.
     """
-    member = membership_in(user, slug)
+    member = person.guest_in(slug) or membership_in(person.user, slug)
     if member is None:
         raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
     return member.classroom, member
@@ -115,7 +114,7 @@ class ClassSocket(HoldingSocket):
         await self.accept()
         slug = self.scope["url_route"]["kwargs"]["slug"]
         try:
-            found = await self.read_person(lambda user: _found(user, slug))
+            found = await self.read_person(lambda person: _found(person, slug))
             if found is None:
                 await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
                 return
@@ -133,8 +132,8 @@ class ClassSocket(HoldingSocket):
             self.end("kicked", again=False)
 
     def _member_now(self) -> Participant | None:
-        user = person_of_scope(self.scope)
-        return membership_of(user, self._classroom) if user is not None and user == self._user else None
+        person = person_of_scope(self.scope)
+        return membership_of(person.user, self._classroom) if person is not None and person.user == self._user else None
 
     # Seat
 

@@ -6,8 +6,8 @@ epoch, which invalidates earlier cookies. The rights of a guest follow from the 
 """
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.conf import settings
@@ -159,11 +159,29 @@ class GuestMiddleware:
         return self.get_response(request)
 
 
-def person_of_scope(scope: Mapping[str, Any]) -> User | None:
-    """The current user of a socket, read from the database: its session may have ended, or its cookie may have been
+class ScopePerson(NamedTuple):
+    """The user of a socket. `guests`: the participations of a browser's cookies, if they were read for it: with their
+    user, class and run.
+    """
+
+    user: User
+    guests: Sequence[Participant] = ()
+
+    def guest_in(self, slug: str) -> Participant | None:
+        """Their participation as a guest in a class, if they are admitted to it."""
+        found = (one for one in self.guests if one.classroom.slug == slug and one.user_id == self.user.pk)
+        return next((one for one in found if one.presence == Presence.IN), None)
+
+
+def person_of_scope(scope: Mapping[str, Any]) -> ScopePerson | None:
+    """Who the user of a socket is now, read from the database: its session may have ended, or its cookie may have been
     invalidated.
     """
     request = HttpRequest()
     request.session = SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
-    user = get_user(request)
-    return user if isinstance(user, User) else guest_of(_participants(scope["cookies"]), scope["path"])
+    account = get_user(request)
+    if isinstance(account, User):
+        return ScopePerson(account)
+    guests = _participants(scope["cookies"])
+    user = guest_of(guests, scope["path"])
+    return None if user is None else ScopePerson(user, guests)

@@ -67,7 +67,7 @@ def test_40_who_come_at_once_have_labs_of_the_chapter_and_take_20_mb(lab_server:
 
     async def come(host: Host) -> list[int]:
         async def shown(participant: Participant) -> int:
-            await give_own_lab(host, participant, lambda: None)
+            await give_own_lab(host, participant, lambda _: None)
             run = await Run.objects.aget(learners=participant)
             lab = await host.lab(run.slug, "main")
             return (await lab.snapshot()).seq
@@ -180,7 +180,7 @@ def test_request_that_is_cancelled_gives_one_lab_and_the_class_is_told(
     user = participant.user
     assert user is not None
     if way == "start over":
-        lab_server.call(lambda host: give_own_lab(host, participant, lambda: None))
+        lab_server.call(lambda host: give_own_lab(host, participant, lambda _: None))
         noted.clear()
     known = set(Run.objects.filter(participant=participant).values_list("slug", flat=True))
     begun, goes_on = copied_on_signal(monkeypatch)
@@ -189,7 +189,7 @@ def test_request_that_is_cancelled_gives_one_lab_and_the_class_is_told(
         async def load() -> None:
             me = await Participant.objects.select_related("classroom", "user").aget(pk=participant.pk)
             if way == "first lab":
-                await give_own_lab(host, me, lambda: None)
+                await give_own_lab(host, me, lambda _: None)
             else:
                 await start_over_in_class(host, user, min(known), LESSON.slug)
 
@@ -218,7 +218,7 @@ def test_class_is_told_of_a_lab_even_if_its_page_cannot_be_shown(
 ) -> None:
     participant = join_class(room, None, "", "number", "en", timezone.now()).participant
 
-    def fail() -> None:
+    def fail(_: Branch | None) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -230,7 +230,7 @@ def test_class_is_told_of_a_lab_even_if_its_page_cannot_be_shown(
 
 def test_learner_who_starts_over_stays_in_the_class(lab_server: LabServer, room: Class) -> None:
     participant = join_class(room, None, "", "number", "en", timezone.now()).participant
-    lab_server.call(lambda host: give_own_lab(host, participant, lambda: None))
+    lab_server.call(lambda host: give_own_lab(host, participant, lambda _: None))
     before = Run.objects.get(learners=participant)
     assert participant.user is not None
     user = participant.user
@@ -267,7 +267,7 @@ def test_who_is_not_in_the_class_gets_no_other_lab_of_it(
     lab_server: LabServer, room: Class, presence: Presence
 ) -> None:
     participant = join_class(room, None, "", "number", "en", timezone.now()).participant
-    lab_server.call(lambda host: give_own_lab(host, participant, lambda: None))
+    lab_server.call(lambda host: give_own_lab(host, participant, lambda _: None))
     run = Run.objects.get(learners=participant)
     Participant.objects.filter(pk=participant.pk).update(presence=presence)
 
