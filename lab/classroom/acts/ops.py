@@ -95,7 +95,12 @@ class EndClass(Op, tag="end_class"):
 
 
 class TakeLead(Op, tag="take_lead"):
+    """`after`: the handout with which the lesson began that the page shows, so that a lab of the lesson before does not
+    lead if another one begins meanwhile; 0: the lab leads whatever the lesson.
+    """
+
     lab: Lab
+    after: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
 class EndLead(Op, tag="end_lead"):

@@ -16,6 +16,8 @@ STAGE_ANSWER_US = 30 * US
 @decides(ops.TakeLead, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.TakeLead = given.do  # type: ignore[assignment]
+    if act.after and act.after != state.handout:
+        raise Refusal("class_act.lesson_begun", 409)
     held = state.lead
     if held is None:
         return [lead.LeadTaken(term=state.term + 1, p=who.p, lab=act.lab)]

@@ -141,6 +141,18 @@ def test_the_lead_goes_on_in_the_presenters_new_lab_unless_they_have_chosen_anot
     ]
 
 
+def test_a_lab_of_the_lesson_before_does_not_lead_from_a_page_that_does_not_know_the_next_one_yet() -> None:
+    room_ = MemoryClass()
+    room_.fact(facts.SetPerson(TEACHER, "instructor", lab=lab_of(TEACHER)))
+    lead_on = ops.TakeLead(lab_of(TEACHER), after=room_.state.handout)
+    room_.fact(NEXT, TEACHER)
+    assert room_.refused(TEACHER, lead_on) == 409
+    room_.fact(facts.SetPerson(TEACHER, "instructor", lab=lab_of(TEACHER, 2)))
+    assert room_.refused(TEACHER, lead_on) == 409 and room_.state.lead is None
+    (taken,) = room_.do(TEACHER, ops.TakeLead(lab_of(TEACHER), after=NEXT.handout))
+    assert taken == lead.LeadTaken(term=1, p=TEACHER, lab=lab_of(TEACHER)), "an earlier lab, chosen on purpose"
+
+
 def test_who_gets_no_lab_is_told_once_until_they_get_one() -> None:
     room_ = gone_on()
     assert room_.fact(facts.RefuseLab(BOB, "runs")) == [room.LabRefused(p=BOB, why="runs")]

@@ -15,10 +15,10 @@ class HwClassBar extends HwElement {
   }
 
   #lead() {
-    const { lead, hold, mine } = tree.value;
+    const { lead, hold, mine, class: info } = tree.value;
     const lab = mine?.lab ?? "";
     if (!lead) return html`<button class="btn" ?disabled=${!lab} title=${lab ? "" : t("board.no_lab_to_lead")}
-      @click=${() => act({ op: "take_lead", lab })}>${t("board.take_lead")}</button>`;
+      @click=${() => act({ op: "take_lead", lab, after: info?.handout ?? 0 })}>${t("board.take_lead")}</button>`;
     const isMine = lead.p === joined()?.you?.p;
     if (!isMine) return html`<span class="tag select">${t("board.leads", { name: shownName(lead.p, lead.name) })}</span>`;
     return html`${this.#give()}<button class="btn on" aria-pressed="true"
