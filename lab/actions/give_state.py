@@ -16,7 +16,7 @@ from lab.models import Branch, Class, Participant
 from lab.recordings.folder import BranchFolder, run_folder
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
-from lab.runtime.classes.handouts import copy_handout, handout_folder, make_handout
+from lab.runtime.classes.handouts import copy_handout, discard_handout, handout_folder, make_handout
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.policy import IN_CLASS
@@ -80,7 +80,11 @@ def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> SetA
         except FileExistsError:
             number += 1
             continue
-        (folder.path / _FACTS).write_bytes(msgspec.json.encode(facts))
+        try:
+            (folder.path / _FACTS).write_bytes(msgspec.json.encode(facts))
+        except OSError:
+            discard_handout(folder)
+            raise
         return SetAside(number, seq, at_us)
 
 

@@ -90,9 +90,12 @@ class Host:
         return lab
 
     async def close_run(self, run: str) -> None:
-        """Ends all labs of a run."""
+        """Ends all labs of a run that is deleted next: what they cannot save, such as on a full disk, is not needed."""
         for key in [key for key in self._labs if key[0] == run]:
-            await self._close(key)
+            try:
+                await self._close(key)
+            except Exception:
+                logger.exception("%s/%s was not closed in order", *key)
 
     async def close_branch(self, run: str, branch: str) -> None:
         """Ends the lab of a branch."""

@@ -351,11 +351,13 @@ class Lab:
         self.audience.close()
         if self._gateway is not None:
             await self._gateway.close()
-        await self.sleep()
-        if self.recording.is_kept:
-            await self._in_thread(lambda: write_summary(self.recording, plays))
-        await self._in_thread(self.recording.close)
-        self._thread.close()
+        try:
+            await self.sleep()
+            if self.recording.is_kept:
+                await self._in_thread(lambda: write_summary(self.recording, plays))
+            await self._in_thread(self.recording.close)
+        finally:
+            self._thread.close()
 
     def _ensure_open(self) -> None:
         if self._is_closed:

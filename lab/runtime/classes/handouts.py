@@ -16,6 +16,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from broker_core.refusals import KafkaException
 from lab.journals.journal import CLEAN_SHUTDOWN
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.copying import link, link_tree
@@ -45,11 +46,7 @@ def handout_folder(classroom: str, number: int, *, data: Path | None = None) -> 
 
 
 def _begin(recording: Recording, seq: int, handout: BranchFolder) -> Recording:
-    """A separate recording with the events up to `seq`. Raises FileExistsError if the handout already exists, and
-    Refusal if the first inputs were not kept.
-    """
-    # The folder of another handout is left alone.
-    handout.path.parent.mkdir(parents=True)
+    """A separate recording with the events up to `seq`. Raises Refusal if the first inputs were not kept."""
     made = fork_recording(recording, seq, handout)
     # After the checkpoints, which need it.
     link_tree(recording.folder.path.parent / "archive", handout.path.parent / "archive")
@@ -73,6 +70,8 @@ def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
     Raises FileExistsError if the handout already exists, and Refusal if the engine cannot be rebuilt. A handout that
     could not be made leaves nothing behind. It takes seconds; call it from a thread.
     """
+    # Outside of what is undone: the folder of another handout is left alone.
+    handout.path.parent.mkdir(parents=True)
     made: Recording | None = None
     try:
         made = _begin(recording, seq, handout)
@@ -80,13 +79,17 @@ def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
             engine.wake(made, Pacer(), "").close()
         _seal(made)
         shutil.rmtree(handout.cluster, ignore_errors=True)
-    except FileExistsError:
-        raise
     except BaseException:
         if made is not None:
-            made.close()
-        shutil.rmtree(handout.path.parent, ignore_errors=True)
+            with suppress(OSError, KafkaException):
+                made.close()
+        discard_handout(handout)
         raise
+
+
+def discard_handout(handout: BranchFolder) -> None:
+    """Removes a handout of which there are no copies."""
+    shutil.rmtree(handout.path.parent, ignore_errors=True)
 
 
 def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:

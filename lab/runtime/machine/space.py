@@ -39,7 +39,14 @@ def _no_space(free: int) -> Refusal:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether a write failed for want of space."""
-    if isinstance(error, OperationalError):
-        return "disk is full" in str(error)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    """Whether a write failed for want of space. It may be the cause of another error, such as of Kafka's
+    KAFKA_STORAGE_ERROR.
+    """
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OperationalError) and "disk is full" in str(found):
+            return True
+        if isinstance(found, OSError) and found.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        found = found.__cause__
+    return False

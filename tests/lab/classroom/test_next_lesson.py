@@ -7,92 +7,28 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from lab.actions import give_state
 from lab.actions.classes.lessons import begin
-from lab.actions.classes.live_class import LiveClass, close_classes
+from lab.actions.classes.live_class import LiveClass
 from lab.actions.start_run import MAX_GUEST_RUNS
 from lab.classroom.acts import Given, facts
 from lab.classroom.room import Room
-from lab.course.loader import course
-from lab.learning import log as learning
-from lab.learning.events import StepChecked
 from lab.models import Class, ExerciseProgress, Participant, Run
 from lab.recordings.folder import BranchFolder
 from lab.runtime.classes.handouts import copy_handout
 from lab.runtime.host import Host
-from tests.support.classroom.class_pages import Page, page_of
-from tests.support.classroom.guest import Guest
+from tests.support.classroom.lesson_room import FIRST, SECOND, THIRD, LessonRoom, begin_lesson, given, lesson_room
 from tests.support.lab_server import LabServer, Visitor
-
-FIRST, SECOND, THIRD = list(course().lessons.values())[:3]
-
-
-class Room_:
-    """A class that began with a lesson: Ada (p2) and Bob (p3) have joined."""
-
-    def __init__(self, server: LabServer, teacher: Visitor, chapter: str) -> None:
-        made = teacher.post("/classes/new", title="Replication", chapter=chapter)
-        assert made.status == 200
-        self.server, self.teacher = server, teacher
-        self.model = Class.objects.get(slug=made.url.rstrip("/").rpartition("/")[2])
-        self.ada, self.bob = self.join("Ada"), self.join("Bob")
-
-    def join(self, name: str) -> Guest:
-        guest = Guest(self.server)
-        assert guest.join(self.model.link_key, name).status == 200
-        return guest
-
-    def page(self, of: Visitor) -> Any:
-        return page_of(self.server, self.model.slug, of)
-
-    def lab(self, p: str) -> str:
-        """The lab of a participant; empty for none."""
-        run = Participant.objects.select_related("run").get(classroom=self.model, number=int(p[1:])).run
-        return f"{run.slug}/main" if run is not None else ""
-
-    def check(self, p: str, lab: str, lesson: Any, step: int = 1) -> None:
-        """A step of a lesson is done in a lab."""
-        user = Participant.objects.get(classroom=self.model, number=int(p[1:])).user_id
-        run, branch = lab.split("/")
-        id = lesson.exercise.steps[step - 1].id
-        assert user is not None
-        learning.append(user, StepChecked(lesson=lesson.slug, run=run, branch=branch, step=id, seq=5))
-
-    def restart(self) -> None:
-        self.server.call(lambda _: close_classes())
 
 
 @pytest.fixture
-def room(lab_server: LabServer, visitor: Visitor, request: pytest.FixtureRequest) -> Iterator[Room_]:
-    made = Room_(lab_server, visitor, getattr(request, "param", FIRST.slug))
-    yield made
-    lab_server.call(lambda _: close_classes())
-    slugs = list(Run.objects.filter(classroom=made.model).values_list("slug", flat=True))
-
-    async def close(host: Host) -> None:
-        for slug in slugs:
-            await host.close_run(slug)
-
-    lab_server.call(close)
-    Run.objects.filter(slug__in=slugs).delete()
-    made.model.delete()
-    User.objects.filter(username__startswith="guest-").delete()
+def room(lab_server: LabServer, visitor: Visitor, request: pytest.FixtureRequest) -> Iterator[LessonRoom]:
+    with lesson_room(lab_server, visitor, getattr(request, "param", FIRST.slug)) as made:
+        yield made
 
 
-def begin_lesson(page: Page, lesson: Any, after: int = 1, id: str = "") -> dict[str, Any]:
-    return page.act("begin_lesson", id, lesson=lesson.slug, after=after)
-
-
-def given(page: Page, path: str, field: str, before: str) -> str:
-    """Reads until somebody has another lab; returns it."""
-    while (now := (page.held.get(path) or {}).get(field, "")) in ("", before):
-        page.read()
-    return str(now)
-
-
-def test_everyone_goes_on_in_new_labs_and_earlier_ones_are_kept(room: Room_) -> None:
+def test_everyone_goes_on_in_new_labs_and_earlier_ones_are_kept(room: LessonRoom) -> None:
     """Ada is in her lab, Bob is away, Carol comes after the server has started again."""
     old = {p: room.lab(p) for p in ("p1", "p2", "p3")}
     with room.page(room.teacher) as teacher, room.page(room.ada) as ada:
@@ -146,7 +82,7 @@ def test_everyone_goes_on_in_new_labs_and_earlier_ones_are_kept(room: Room_) -> 
 
 @pytest.mark.parametrize("ends", ["before the class knows", "before there are labs"])
 def test_a_server_that_ends_meanwhile_brings_the_class_back_at_the_lesson(
-    room: Room_, monkeypatch: pytest.MonkeyPatch, ends: str
+    room: LessonRoom, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
     old = room.lab("p2")
     do = Room.do
@@ -175,7 +111,7 @@ def test_a_server_that_ends_meanwhile_brings_the_class_back_at_the_lesson(
         teacher.until_held("/class chapter", THIRD.slug)
 
 
-def test_who_becomes_a_learner_gets_a_lab_and_takes_states_on_the_open_page(room: Room_) -> None:
+def test_who_becomes_a_learner_gets_a_lab_and_takes_states_on_the_open_page(room: LessonRoom) -> None:
     room.join("Carol")
     with room.page(room.teacher) as teacher, room.page(room.ada) as ada:
         teacher.until("snap")
@@ -193,7 +129,7 @@ def test_who_becomes_a_learner_gets_a_lab_and_takes_states_on_the_open_page(room
 
 
 def test_a_lesson_that_the_class_found_out_by_itself_gives_labs_when_it_is_begun_again(
-    room: Room_, monkeypatch: pytest.MonkeyPatch
+    room: LessonRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, do = room.lab("p2"), Room.do
 
@@ -213,7 +149,7 @@ def test_a_lesson_that_the_class_found_out_by_itself_gives_labs_when_it_is_begun
         assert given(ada, "/mine", "own_lab", old) == room.lab("p2")
 
 
-def test_who_has_too_many_runs_is_told_and_the_others_go_on(room: Room_) -> None:
+def test_who_has_too_many_runs_is_told_and_the_others_go_on(room: LessonRoom) -> None:
     ada = Participant.objects.get(classroom=room.model, number=2)
     assert ada.user is not None
     others = [
@@ -235,7 +171,7 @@ def test_who_has_too_many_runs_is_told_and_the_others_go_on(room: Room_) -> None
     Run.objects.filter(slug__startswith="full").delete()
 
 
-def test_who_joins_while_the_lesson_begins_gets_a_lab_of_it(room: Room_, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_joins_while_the_lesson_begins_gets_a_lab_of_it(room: LessonRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     before, old = room.model.settings, {p: room.lab(p) for p in ("p2", "p3")}
     with room.page(room.teacher) as teacher:
         teacher.until("snap")
@@ -260,7 +196,7 @@ def test_who_joins_while_the_lesson_begins_gets_a_lab_of_it(room: Room_, monkeyp
 
 
 @pytest.mark.parametrize("room", [""], indirect=True)
-def test_a_class_without_a_lesson_begins_one(room: Room_) -> None:
+def test_a_class_without_a_lesson_begins_one(room: LessonRoom) -> None:
     with room.page(room.teacher) as teacher:
         teacher.until("snap")
         assert teacher.held["/class"]["steps"] == 0
@@ -268,7 +204,9 @@ def test_a_class_without_a_lesson_begins_one(room: Room_) -> None:
         teacher.until_held("/class steps", len(SECOND.exercise.steps))
 
 
-def test_a_lesson_that_cannot_begin_leaves_the_class_as_it_is(room: Room_, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lesson_that_cannot_begin_leaves_the_class_as_it_is(
+    room: LessonRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = set(Run.objects.all())
 
     def fail(*_: object) -> None:

@@ -15,12 +15,14 @@ from lab.actions.classes.give_labs import belongs, give_lab_in_class, set_aside_
 from lab.actions.classes.lessons.start import begun, set_start
 from lab.actions.classes.live_class import LiveClass
 from lab.actions.delete_run import delete_run
+from lab.actions.give_state import SetAside
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.acts import Given, ops
 from lab.classroom.acts.facts import BeginLesson
 from lab.course.loader import course
 from lab.exercises.lesson import Exercise
 from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Role
+from lab.runtime.classes.handouts import discard_handout, handout_folder
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 
@@ -77,12 +79,19 @@ async def _made(host: Host, live: LiveClass, lesson: Exercise, language: str) ->
     """
     classroom = await Class.objects.select_related("owner").aget(pk=live.class_id)
     branch = await start_lesson(host, classroom.owner, lesson, language)
+    made: SetAside | None = None
     try:
         made = await set_aside_start(host, classroom, branch)
         return await sync_to_async(_enter)(classroom, branch, made.number)
     except BaseException:
-        await asyncio.shield(delete_run(host, branch.run, confirmed=True))
+        await asyncio.shield(_discard(host, classroom, branch, made))
         raise
+
+
+async def _discard(host: Host, classroom: Class, branch: Branch, made: SetAside | None) -> None:
+    await delete_run(host, branch.run, confirmed=True)
+    if made is not None:
+        await asyncio.to_thread(discard_handout, handout_folder(classroom.slug, made.number))
 
 
 def _enter(classroom: Class, branch: Branch, handout: int) -> BeginLesson:
