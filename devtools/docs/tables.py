@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from lab.analytics.build.events import EVENTS
+from lab.analytics.cli.making import STORED
 from lab.analytics.tables import Table
-from lab.analytics.tables.registry import TABLES
 
 _LAYERS = {
     "bronze": "Events as they were recorded.",
@@ -19,10 +18,9 @@ def render() -> str:
 
 
 def _lines() -> Iterator[str]:
-    every = [EVENTS, *(table for name, table in TABLES.items() if name != EVENTS.name)]
     for layer, what in _LAYERS.items():
         yield f"## {layer.capitalize()}\n\n{what}\n"
-        for table in sorted((one for one in every if one.layer == layer), key=lambda one: one.name):
+        for table in sorted((one for one in STORED.values() if one.layer == layer), key=lambda one: one.name):
             yield from _table(table)
 
 

@@ -34,13 +34,14 @@ EVENTS = Table(
         c("cause_seq", BIGINT, "the event that it follows from"),
         c("kind", STRING, "its kind"),
         c("family", STRING, "the family of its kind; empty for a kind unknown to this version"),
-        c("payload", VARIANT, "the event's array as recorded, without addresses and contents: kind, then its fields"),
+        c("payload", VARIANT, "the event's array as recorded, without addresses and contents: kind, then its fields",
+          personal=True),
         c("vocabulary", STRING, "the vocabulary it was written with; empty if the recording has none"),
         c("build", INT, "the build that read it"),
     ),
     make=_not_made,
     doc="An event as it was recorded.",
-)
+)  # fmt: skip
 
 
 FORMER: Mapping[str, Sequence[str]] = {

@@ -57,7 +57,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
     began_ms = int(time.time() * 1_000)
     tables = [
         table
-        for table in upstream(wanted.tables or wanted.registry, wanted.registry)
+        for table in upstream(wanted.registry if wanted.tables is None else wanted.tables, wanted.registry)
         if table.unit in UNITS
     ]  # fmt: skip
     if not tables:

@@ -48,8 +48,9 @@ class CancelledError(Exception):
 class Wanted:
     """The request for a build.
 
-    `found` are the recordings to read; `tables` the names of the requested tables, by default all; `is_full` makes
-    everything again; `is_cancelled` is called between tables. `held` is what the previous build has in memory.
+    `found` are the recordings to read; `tables` the names of the requested tables besides that of the events, by
+    default all; `is_full` makes everything again; `is_cancelled` is called between tables. `held` is what the previous
+    build has in memory.
     """
 
     found: Sequence[Found]
@@ -105,7 +106,7 @@ def until_published(store: Store, attempt: Callable[[Outcome], None]) -> Outcome
 
 
 def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, outcome: Outcome) -> None:
-    tables = upstream(wanted.tables or wanted.registry, wanted.registry)
+    tables = upstream(wanted.registry if wanted.tables is None else wanted.tables, wanted.registry)
     codes = {EVENTS.name: BRONZE_FORMAT, **digests(tables)}
     base = store.newest()
     number = 1 if base is None else base.number + 1

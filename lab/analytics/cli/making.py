@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from broker_core.texts import render
+from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found, is_kept, recordings_at, with_ancestors
 from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
@@ -29,10 +30,14 @@ from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
 from lab.analytics.store.publish import drop_units, publish
-from lab.analytics.tables.registry import matching
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES, matching
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+#: By name, with the one that each build reads recordings into, whatever tables it makes.
+STORED: Mapping[str, Table] = {EVENTS.name: EVENTS, **TABLES}
 
 
 class AnalyticsError(Exception):
@@ -125,15 +130,15 @@ def build_tables(
         say(f"{made.table.name:<28}{made.written.rows:>12,} rows {now_s - last_s:>8.1f} s")
         last_s = now_s
 
-    names = [name for pattern in patterns for name in named(pattern)]
+    names = [name for pattern in patterns for name in named(pattern) if name != EVENTS.name] if patterns else None
     with spark() as session:
-        wanted = Wanted(with_ancestors(chosen, every), names or None, is_full=is_full, say=table_done)
+        wanted = Wanted(with_ancestors(chosen, every), names, is_full=is_full, say=table_done)
         store = store_at(place)
         with _explained(place):
             outcome = build(session, store, wanted)
         if found_logs:
             erase_gone(store, found_logs, is_all=is_all)
-            of_logs = WantedLogs(found_logs, names or None, is_full=is_full, say=table_done)
+            of_logs = WantedLogs(found_logs, names, is_full=is_full, say=table_done)
             with _explained(place):
                 outcome = _both(outcome, build_logs(session, store, of_logs))
     if is_all and outcome.build is not None:
@@ -216,7 +221,7 @@ def forget_person(name: str, place: str | None) -> int:
 def named(pattern: str) -> list[str]:
     """The tables that match a name or a pattern. Raises AnalyticsError."""
     try:
-        return matching(pattern)
+        return matching(pattern, STORED)
     except KeyError:
         raise AnalyticsError(f"There is no table {pattern}. `manage.py analytics tables` lists them.") from None
 

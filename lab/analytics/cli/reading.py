@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.analytics.cli.making import AnalyticsError, named, newest, spark
+from lab.analytics.build.events import EVENTS
+from lab.analytics.cli.making import STORED, AnalyticsError, named, newest, spark
 from lab.analytics.serve.sql_box import ask
 from lab.analytics.serve.visible import EVERYTHING
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.reading import rows
 from lab.analytics.tables import Table
-from lab.analytics.tables.registry import TABLES
 from lab.texts.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def status(place: str | None) -> dict[str, Any]:
 
 def explain(name: str) -> Iterator[str]:
     """A table's columns with units, its key, and its lineage down to kinds of events. Raises AnalyticsError."""
-    (table,) = (TABLES[one] for one in named(name)[:1])
+    (table,) = (STORED[one] for one in named(name)[:1])
     yield f"{table.name}: {table.doc}"
     yield f"unit {table.unit}, key {', '.join(table.key)}"
     for column in table.stored:
@@ -75,11 +75,13 @@ def explain(name: str) -> Iterator[str]:
 
 
 def _chain(table: Table, depth: int) -> Iterator[str]:
+    if table is EVENTS:
+        yield f"{table.name} <- recordings"
     if table.kinds:
         yield f"{'  ' * depth}{table.name} <- events {', '.join(table.kinds)}"
     for need in table.needs:
         yield f"{'  ' * depth}{table.name} <- {need}"
-        yield from _chain(TABLES[need], depth + 1)
+        yield from _chain(STORED[need], depth + 1)
 
 
 def show(name: str, runs: Sequence[str] | None, place: str | None) -> pa.Table:
@@ -88,16 +90,27 @@ def show(name: str, runs: Sequence[str] | None, place: str | None) -> pa.Table:
     return _rows(store, found, named(name)[0], runs)
 
 
+def with_texts(table: pa.Table) -> pa.Table:
+    """Rows with JSON for each value of type VARIANT, which Parquet stores as a pair of `value` and `metadata`."""
+    from pyspark.sql.variant_utils import VariantUtils
+
+    for place, column in enumerate(table.schema):
+        if pa.types.is_struct(column.type) and {field.name for field in column.type} == {"value", "metadata"}:
+            texts = [one and VariantUtils.to_json(one["value"], one["metadata"]) for one in table[place].to_pylist()]
+            table = table.set_column(place, column.name, pa.array(texts, pa.string()))
+    return table
+
+
 def _rows(store: Store, found: Build, name: str, runs: Sequence[str] | None) -> pa.Table:
     units = None
-    if runs is not None and TABLES[name].unit == "branch":
+    if runs is not None and STORED[name].unit == "branch":
         entries = [entry for entry in found.ledger().values() if entry.unit == "branch"]
         if unknown := sorted(set(runs) - {entry.run for entry in entries}):
             raise AnalyticsError(f"The tables know no run {unknown[0]}. `manage.py analytics status` lists the runs.")
         units = {entry.branch for entry in entries if entry.run in runs}
     table = rows(store, found, name, units)
     if table is None:
-        types = pa.schema([(column.name, pa.string()) for column in TABLES[name].stored])
+        types = pa.schema([(column.name, pa.string()) for column in STORED[name].stored])
         return types.empty_table()
     return table
 
@@ -137,7 +150,7 @@ def sql_without_spark(query: str, place: str | None) -> tuple[list[str], list[tu
 def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
     from pyspark.sql import functions as F
 
-    schema = ", ".join(f"`{column.name}` {column.type}" for column in TABLES[name].stored)
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in STORED[name].stored)
     files = found.files(name)
     whole = [store.for_spark(file) for file in files if file.is_whole]
     frame: DataFrame = reader.schema(schema).parquet(*whole)
@@ -161,8 +174,9 @@ def export(name: str, target: Path, runs: Sequence[str] | None, place: str | Non
     full = named(name)[0]
     table = _rows(store, found, full, runs)
     if not has_people:
-        personal = {column.name for column in TABLES[full].stored if column.personal}
+        personal = {column.name for column in STORED[full].stored if column.personal}
         table = table.drop_columns([one for one in table.column_names if one in personal])
+    table = with_texts(table)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         if target.suffix == ".parquet":

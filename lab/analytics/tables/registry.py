@@ -71,9 +71,9 @@ def upstream(names: Iterable[str], tables: Mapping[str, Table] = TABLES) -> list
     return [table for name, table in tables.items() if name in wanted]
 
 
-def matching(pattern: str) -> list[str]:
+def matching(pattern: str, tables: Iterable[str] = TABLES) -> list[str]:
     """The tables that match a pattern such as `gold.*`. Raises KeyError if there are none."""
-    found = [name for name in TABLES if fnmatchcase(name, pattern)]
+    found = [name for name in tables if fnmatchcase(name, pattern)]
     if not found:
         raise KeyError(pattern)
     return found

@@ -17,7 +17,6 @@ from lab.analytics.store.csv_text import as_csv, csv_of
 from lab.analytics.store.objects import PlaceError
 from lab.analytics.store.vacuum import vacuum
 from lab.analytics.tables.described import described
-from lab.analytics.tables.registry import TABLES
 
 
 class Command(BaseCommand):
@@ -42,7 +41,13 @@ class Command(BaseCommand):
         build = verb("build", "bring the tables up to the recordings")
         build.add_argument("--runs", help="short names of runs, with commas between; default: all")
         build.add_argument("--class", dest="classes", help="short names of classes, with commas between; default: all")
-        build.add_argument("--tables", action="append", default=[], metavar="PATTERN", help="such as 'gold.*'")
+        build.add_argument(
+            "--tables",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help="such as 'gold.*'; bronze.events: only reads",
+        )
         build.add_argument(
             "--recordings", metavar="PLACE", help="folder of runs, or s3://bucket/folder; default: those of this lab"
         )
@@ -134,9 +139,9 @@ class Command(BaseCommand):
 
     def _tables(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self._json(described(language=options["language"]))
+            self._json(described(making.STORED, options["language"]))
             return
-        for table in described(language=options["language"]):
+        for table in described(making.STORED, options["language"]):
             self.stdout.write(f"{table['name']:<28}{table['doc']}")
             if options["columns"]:
                 self.stdout.write(f"  unit {table['unit']}, key {', '.join(table['key'])}")
@@ -144,7 +149,7 @@ class Command(BaseCommand):
                     unit = f" [{column['unit']}]" if column["unit"] else ""
                     personal = ", personal" if column["personal"] else ""
                     self.stdout.write(f"  {column['name']:<24}{column['type']:<16}{column['doc']}{unit}{personal}")
-        self.stdout.write(f"{len(TABLES)} tables.")
+        self.stdout.write(f"{len(making.STORED)} tables.")
 
     def _explain(self, options: dict[str, Any]) -> None:
         for line in reading.explain(options["table"]):
@@ -152,7 +157,7 @@ class Command(BaseCommand):
 
     def _show(self, options: dict[str, Any]) -> None:
         table = reading.show(options["table"], _listed(options["runs"]), options["tables_at"])
-        shown = table.slice(0, max(options["limit"], 0))
+        shown = reading.with_texts(table.slice(0, max(options["limit"], 0)))
         if options["json"]:
             self._json(shown.to_pylist())
             return

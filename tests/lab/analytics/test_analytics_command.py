@@ -80,6 +80,26 @@ def test_tables_are_exported_as_csv_and_parquet(built: Path) -> None:
     assert lines[0].split(",") == table.column_names and len(lines) == table.num_rows + 2
 
 
+def test_events_are_a_table_for_every_verb(built: Path, session: SparkSession) -> None:
+    """A build reads them, whatever tables it makes; asked for alone, it makes no others."""
+    place = ("--tables-at", str(built / "events"))
+    assert "Published build 1" in said(*place, "build", "--tables", "bronze.events")
+    assert said(*place, "build", "--tables", "bronze.e*").strip() == "The tables are up to date."
+    status = json.loads(said(*place, "status", "--json"))
+    count = status["branches"][0]["events"]
+    assert {name: size["rows"] for name, size in status["tables"].items()} == {"bronze.events": count}
+    (first,) = json.loads(said(*place, "show", "bronze.events", "--json", "--limit", "1"))
+    assert json.loads(first["payload"])[0] == first["kind"]
+    asked = "select count(*) n, count(distinct kind) kinds from bronze.events"
+    (row,) = json.loads(said(*place, "sql", asked, "--json"))
+    assert row["n"] == count and row["kinds"] > 10
+    assert "payload" in said("explain", "bronze.events") and "bronze.events" in said("tables")
+    path = built / "events.csv"
+    said(*place, "export", "bronze.events", "--to", str(path), "--no-people")
+    # Lines of the console may name people.
+    assert "payload" not in path.read_text().splitlines()[0]
+
+
 #: one lab for all tests, since refused commands change nothing
 REFUSED = {
     ("build", "--runs", "nope"): "There is no recording of run nope",

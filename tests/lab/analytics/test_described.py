@@ -7,8 +7,8 @@ from django.core.management import call_command
 
 from broker_core.texts import LANGUAGES
 from broker_core.texts.catalogues import PLACE, read
+from lab.analytics.cli.making import STORED
 from lab.analytics.tables.described import CATALOGUES, DECLARED_IN, described
-from lab.analytics.tables.registry import TABLES
 from tests.support.catalogues import CHINESE
 from tests.support.classroom.people import make_user
 from tests.support.lab_server import LabServer, Visitor
@@ -20,8 +20,8 @@ NAMES = {"API", "COMMIT", "Empty", "Fetch", "ISR", "JSON", "KLL", "Kafka", "Prod
 
 
 def ids() -> dict[str, str]:
-    found = {f"table.{table.name}": table.doc for table in TABLES.values()}
-    for table in TABLES.values():
+    found = {f"table.{table.name}": table.doc for table in STORED.values()}
+    for table in STORED.values():
         found |= {f"table.{table.name}.{column.name}": column.doc for column in table.stored}
     return found
 
@@ -39,11 +39,11 @@ def test_every_table_and_column_is_described_in_each_language() -> None:
 
 def test_tables_are_described_by_sentences_and_columns_by_phrases() -> None:
     for language, stop in ((DECLARED_IN, "."), ("zh-CN", "。")):
-        for table in described(language=language):
+        for table in described(STORED, language):
             phrases = {column["name"]: column["doc"] for column in table["columns"]}
             assert table["doc"].endswith(stop), table["name"]
             assert not {name for name, phrase in phrases.items() if phrase[-1] in ".。;；,，"}, table["name"]
-    for table in described():
+    for table in described(STORED):
         assert table["doc"][0].isupper(), table["name"]
         # A phrase begins with a capital only if a name does.
         words = {column["doc"].partition(" ")[0].rstrip(",") for column in table["columns"]}
@@ -66,6 +66,6 @@ def test_the_page_and_the_command_describe_tables_in_the_asked_language(lab_serv
     assert "为已有过 leader 的分区选举 leader。" in page and "旧 leader 停止响应的时刻" in page
     assert "An election of a leader" not in page
     call_command("analytics", "tables", "--language", "zh-CN", "--json")
-    assert json.loads(capsys.readouterr().out) == described(language="zh-CN")
+    assert json.loads(capsys.readouterr().out) == described(STORED, "zh-CN")
     call_command("analytics", "tables", "--columns")
     assert "An election of a leader" in capsys.readouterr().out
