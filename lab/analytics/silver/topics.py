@@ -122,7 +122,8 @@ def partition_states(t: Tables) -> DataFrame:
         PARTITION_STATE_COLUMNS,
         topic=_topic_in(F.col("path")),
         partition=F.substring_index(F.substring_index("path", "/", 6), "/", -1).try_cast("int"),
-        source=F.lower(F.substring("kind", len("Znode") + 1, len("Changed"))),
+        # Not `lower`: a JVM spends two seconds on the first use of it, for the tables of all of Unicode.
+        source=F.when(created, "created").when(deleted, "deleted").otherwise("changed"),
         leader=F.when(deleted, -1).otherwise(F.col("said.leader")),
         isr=F.when(deleted, F.array()).otherwise(F.col("said.isr")),
         **{name: F.col(f"said.{name}") for name in ("leader_epoch", "controller_epoch")},
