@@ -1,6 +1,6 @@
 """From the click to the first chart, and to the last one, of a run of 100,000 events: with the worker, its JVM and
-Spark still to be started (cold), started but without a table made by them (ahead), and running (warm); the memory of
-the JVM after that; and a question in SQL about 1,700,000 messages. Prints JSON: medians, and the rounds that they are
+Spark still to be started (cold), started and warmed up as by the page (ahead), and running (warm); the memory of the
+JVM after that; and a question in SQL about 1,700,000 messages. Prints JSON: medians, and the rounds that they are
 of.
 
 Each round begins without tables. The archive of Spark's classes, which a lab makes beside its first start, is made
@@ -79,9 +79,10 @@ def record(folder: BranchFolder) -> int:
     return recording.last_seq
 
 
-def start(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> None:
-    """Has the worker start Spark, with nothing to build."""
-    job = analyst.build(folder, BuildTask(str(tables_at), ()))
+def start(analyst: Analyst) -> None:
+    """Has the worker start Spark, as the page does before it asks for tables."""
+    job = analyst.start()
+    assert job is not None
     _until(job, lambda: job.is_over, time.perf_counter())
     if job.error:
         sys.exit(f"Spark did not start: {job.error}")
@@ -161,7 +162,7 @@ def main() -> None:
             cold.append(measure(analyst, folder, Path(name) / f"cold-{number}"))
         for number in range(COLD_ROUNDS):
             analyst.stop()
-            start(analyst, folder, Path(name) / f"ahead-{number}")
+            start(analyst)
             ahead.append(measure(analyst, folder, Path(name) / f"ahead-{number}"))
         for number in range(WARM_ROUNDS):
             warm.append(measure(analyst, folder, Path(name) / f"warm-{number}"))

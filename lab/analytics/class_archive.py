@@ -18,15 +18,12 @@ import tempfile
 import threading
 from pathlib import Path
 
-from broker_core.events import Envelope, codec
-from broker_core.records.record_batch import SimpleRecord, build_batch
-from lab.analytics.build.found import Found, branch_id
 from lab.analytics.build.run import Wanted, build
 from lab.analytics.figures.stored import FIRST_TABLES
 from lab.analytics.jvm import TUNING, SparkError, archive_path, class_path, working_java
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Store
-from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.warm import found_in
 from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.runtime.machine.java import Java
 
@@ -87,21 +84,12 @@ def _run_once(folder: Path, *flags: str) -> None:
     events.submit("producer open p1")
     events.submit("producer burst p1 orders-0 3")
     events.advance(events.now_us + 1_000_000)
-    log = folder / "events-0"
-    _write_log(log, [made[0] for made in events.take()])
-    found = Found(log, BranchEntry(branch_id("small", "main"), "small", str(log)))
+    found = found_in(folder, (made[0] for made in events.take()))
     spark = Spark.start(folder / "spark.log", *flags)
     try:
         build(lambda: spark.session, Store.at(str(folder / "tables")), Wanted([found], FIRST_TABLES))
     finally:
         spark.stop()
-
-
-def _write_log(folder: Path, envelopes: list[Envelope]) -> None:
-    folder.mkdir()
-    values = [b"", *(codec.encode(envelope) for envelope in envelopes)]
-    log = folder / f"{0:020}.log"
-    log.write_bytes(build_batch(SimpleRecord(0, None, value) for value in values))
 
 
 def end_with_stdin() -> None:

@@ -23,7 +23,7 @@ from django.conf import settings
 from broker_core.texts import Value, text
 from lab.analytics.build.found import branch_id
 from lab.analytics.jvm import SparkError, end_group, worker_environment
-from lab.analytics.orders import BuildTask, Cancel, Order, Report, Task
+from lab.analytics.orders import BuildTask, Cancel, Order, Report, StartTask, Task
 from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
 
@@ -36,6 +36,8 @@ MAX_OF_PERSON = 3
 SCRATCH = "spark-scratch-"
 """How folders for temporary files of the worker begin."""
 
+START = "start"
+"""The subject of the job that starts Spark ahead."""
 CANCEL_TIMEOUT_S = 10.0
 """A job that still runs this long after it was cancelled is ended together with the worker."""
 
@@ -86,6 +88,15 @@ class Analyst:
         self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
+    def start(self) -> Job | None:
+        """A job that starts Spark and warms it up, for somebody who will ask soon. It gives way to the first other job.
+        None if the worker runs already.
+        """
+        with self._lock:
+            if self.is_running:
+                return None
+        return self.begin(START, StartTask(), "build")
+
     def build(
         self, folder: BranchFolder, task: BuildTask, priority: Priority = "page", asker: int | None = None
     ) -> Job:
@@ -104,6 +115,7 @@ class Analyst:
                     job.priority = min(job.priority, priority, key=PRIORITIES.index)
                     return job
             self._insist_on_few(asker)
+            self._give_way()
             job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running, asker=asker)
             self._keep(job)
             self._next()
@@ -122,12 +134,7 @@ class Analyst:
             if job is not self._current:
                 job.state = "cancelled"
                 return job
-            worker = job.worker
-            assert worker is not None and worker.stdin is not None
-            # A worker that has ended fails its job itself.
-            with contextlib.suppress(OSError):
-                worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
-                worker.stdin.flush()
+            self._send_cancel(job)
         patience = threading.Timer(CANCEL_TIMEOUT_S, self._end_cancelled, (job,))
         patience.daemon = True
         patience.start()
@@ -172,6 +179,19 @@ class Analyst:
         return self._worker is not None and self._worker.poll() is None
 
     # Below, the caller holds the lock.
+
+    def _give_way(self) -> None:
+        """Ends the warming up of Spark, if that is what the worker does."""
+        if self._current is not None and isinstance(self._current.task, StartTask) and not self._current.is_over:
+            self._send_cancel(self._current)
+
+    def _send_cancel(self, job: Job) -> None:
+        worker = job.worker
+        assert worker is not None and worker.stdin is not None
+        # A worker that has ended fails its job itself.
+        with contextlib.suppress(OSError):
+            worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
+            worker.stdin.flush()
 
     def _insist_on_few(self, asker: int | None) -> None:
         if asker is None:

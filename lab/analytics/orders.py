@@ -7,6 +7,10 @@ import msgspec
 from lab.analytics.store.ledger import BranchEntry
 
 
+class StartTask(msgspec.Struct, frozen=True, tag="start"):
+    """Starts Spark and warms it up, before there is a question."""
+
+
 class BuildTask(msgspec.Struct, frozen=True, tag="build"):
     """Updates tables from recordings, each given by the folder of its events and its ledger entry.
 
@@ -43,7 +47,7 @@ class LiveTask(msgspec.Struct, frozen=True, tag="live"):
     found: tuple[LogOrder, ...]
 
 
-Task = BuildTask | LogsTask | LiveTask
+Task = StartTask | BuildTask | LogsTask | LiveTask
 
 
 class Order(msgspec.Struct, tag="order"):

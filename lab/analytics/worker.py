@@ -9,7 +9,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ import msgspec
 from lab.analytics import place
 from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError, start_gateway
-from lab.analytics.orders import BuildTask, Cancel, LiveTask, LogOrder, LogsTask, Order, Report
+from lab.analytics.orders import BuildTask, Cancel, LiveTask, LogOrder, LogsTask, Order, Report, StartTask
 
 if TYPE_CHECKING:
     from lab.analytics.build.acts import FoundLog
@@ -48,27 +48,33 @@ class Worker:
         self._cancelled: set[str] = set()
         """Jobs that have been cancelled."""
         self._doing = ""
+        self._is_warming = False
 
     def cancel(self, job: str) -> None:
-        """Cancels a job from any thread: interrupts Spark, and makes no further table."""
+        """Cancels a job from any thread: interrupts Spark, and makes no further table. Warming up is not interrupted: a
+        table that is being made is one that the next job will profit from.
+        """
+        # The lock is held until Spark is interrupted, so that this is the job, and not the next one.
         with self._lock:
             self._cancelled.add(job)
-            spark = self._spark if self._doing == job else None
-        if spark is not None:
-            # Without a running session there is nothing to interrupt.
-            with contextlib.suppress(Exception):
-                spark.session.interruptAll()
+            if self._doing == job and self._spark is not None and not self._is_warming:
+                # Without a running session there is nothing to interrupt.
+                with contextlib.suppress(Exception):
+                    self._spark.session.interruptAll()
 
     def do(self, order: Order) -> bool:
-        """Runs one task, from its first report to its last. Returns whether another task can follow, which requires
-        Spark.
+        """Runs one task, from its first report to its last. Returns whether another task can follow: not if Spark did
+        not start, or has ended.
         """
+        can_follow = False
         with self._lock:
-            self._doing = order.job
+            self._doing, self._is_warming = order.job, isinstance(order.task, StartTask)
         try:
             self._do(order)
         except Exception as error:
             if order.job in self._cancelled:
+                # Perhaps before Spark was started.
+                can_follow = self._spark is None
                 self._say(Report(order.job, cancelled=True))
             else:
                 at = getattr(order.task, "tables_at", "")
@@ -76,7 +82,7 @@ class Worker:
         with self._lock:
             self._doing = ""
             self._cancelled.discard(order.job)
-        return self._spark is not None and self._spark.is_alive
+        return can_follow or (self._spark is not None and self._spark.is_alive)
 
     def _do(self, order: Order) -> None:
         """Runs one task. Raises CancelledError if it was cancelled."""
@@ -86,6 +92,8 @@ class Worker:
             self._spark = _start_spark(self._log)
         self._insist_on_wanted(order.job)
         match order.task:
+            case StartTask():
+                self._warm(order.job, self._spark)
             case BuildTask():
                 self._build(order.job, order.task, self._spark)
             case LogsTask():
@@ -113,6 +121,14 @@ class Worker:
         if self._spark is not None:
             self._spark.stop()
 
+    def _warm(self, job: str, spark: "Spark") -> None:
+        """Runs once what the first charts of a run need."""
+        from lab.analytics.warm import warm
+
+        self._say(Report(job, stage="start", progress=STARTED))
+        warm(spark.session, self._is_cancelled(job))
+        self._say(Report(job, stage="done", progress=1.0, done=True))
+
     def _build(self, job: str, task: BuildTask, spark: "Spark") -> None:
         """Updates the tables from recordings, reporting each table."""
         from lab.analytics.build.found import Found
@@ -130,7 +146,7 @@ class Worker:
         held = Held()
         for stage, tables in enumerate(task.stages, 1):
             wanted = Wanted(
-                found, tables, say=table_done, held=held, is_cancelled=self._is_cancelled(job),
+                found, tables or None, say=table_done, held=held, is_cancelled=self._is_cancelled(job),
                 is_first=stage == 1 and len(task.stages) > 1,
             )  # fmt: skip
             outcome = build(lambda: spark.session, store, wanted)
@@ -242,13 +258,23 @@ def _next(orders: "queue.SimpleQueue[Order | None]", worker: Worker) -> Order | 
 def _listen(worker: Worker, orders: "queue.SimpleQueue[Order | None]") -> None:
     """Queues orders; cancellations are processed at once."""
     decode = msgspec.json.Decoder(Order | Cancel).decode
-    for line in sys.stdin.buffer:
+    for line in _lines():
         match decode(line):
             case Cancel(job):
                 worker.cancel(job)
             case order:
                 orders.put(order)
     orders.put(None)
+
+
+def _lines() -> Iterator[bytes]:
+    """The lines of standard input. Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end
+    without being aborted.
+    """
+    rest = b""
+    while data := os.read(0, 1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
 
 
 if __name__ == "__main__":

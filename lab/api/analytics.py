@@ -18,11 +18,12 @@ from lab.analytics.build.recordings import recordings
 from lab.analytics.figures.stored import STAGES
 from lab.analytics.jobs import Priority, analyst
 from lab.analytics.orders import BuildTask
-from lab.analytics.serve.gold_reader import csv_of, parquet_of, shown
+from lab.analytics.serve.gold_reader import csv_of, is_made, parquet_of, shown
 from lab.api.history import for_branch
 from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.models import Branch
 from lab.preferences import preferences_of
+from lab.recordings.folder import branch_folder
 from lab.runtime.lab import Lab
 
 
@@ -30,10 +31,12 @@ from lab.runtime.lab import Lab
 @ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
-    """The page, which requests an update of the tables itself."""
+    """The page, which requests an update of the tables itself. If there are none, Spark starts while it loads."""
     user = await request.auser()
     assert isinstance(user, User)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
+    if not await asyncio.to_thread(is_made, branch_folder(run, branch)):
+        await asyncio.to_thread(analyst().start)
     name = await sync_to_async(selectors.shown_name)(user)
     context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": name}
     response = await sync_to_async(render)(request, "lab/analytics.html", context)

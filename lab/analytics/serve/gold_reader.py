@@ -48,6 +48,12 @@ def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
     )
 
 
+def is_made(folder: BranchFolder) -> bool:
+    """Whether there is a chart of a branch."""
+    unit = branch_id(folder.run, folder.branch)
+    return bool(of_newest(lambda store, build: unit in build.made_to(ROLES)))
+
+
 def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: bool) -> Shown:
     figures = {}
     for name, stored in STORED.items():

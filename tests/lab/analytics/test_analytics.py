@@ -1,6 +1,7 @@
 """Jobs of the analytics page: a worker with Spark in it, which builds tables, and what becomes of them when it dies."""
 
 import errno
+import io
 import os
 import signal
 import stat
@@ -21,11 +22,12 @@ from broker_core.texts import render
 from lab.analytics import background, class_archive, jobs
 from lab.analytics.failures import explained
 from lab.analytics.jobs import Analyst, Job
-from lab.analytics.orders import BuildTask, Cancel, Order, Report
+from lab.analytics.orders import BuildTask, Cancel, Order, Report, StartTask
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import ConflictError
 from lab.analytics.tables.registry import TABLES
+from lab.analytics.worker import Worker
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -116,6 +118,8 @@ def test_job_publishes_each_of_its_stages(analyst: Attentive, recorded: Recorded
     assert newest.made_to("gold.rpc_mix") == {"run/main": recorded.last_seq}
     assert analyst.found("run/main", job.id) is job
     assert analyst.found("run/other", job.id) is None
+    # Whoever may ask soon does not have it started again.
+    assert analyst.start() is None
 
 
 class Hands(Analyst):
@@ -177,6 +181,48 @@ def test_job_of_a_waiting_page_runs_before_watchers_and_builds(hands: Hands) -> 
         hands.report(job, done=True)
     assert hands.sent() == [first.id, asked.id, nightly.id, watched.id]
     hands._cancel_idle()
+
+
+def test_start_ahead_gives_way_to_the_first_question(hands: Hands) -> None:
+    ahead = hands.start()
+    assert ahead is not None and hands.start() is None
+    asked = hands.begin("a", NOTHING)
+    assert hands.sent() == [ahead.id, f"-{ahead.id}"]
+    hands.report(ahead, cancelled=True)
+    assert hands.sent()[2:] == [asked.id] and asked.state == "queued"
+    later = hands.begin("b", NOTHING)
+    hands.report(asked, done=True)
+    assert hands.sent()[3:] == [later.id]  # what was asked for is not interrupted
+    hands.report(later, done=True)
+    hands._cancel_idle()
+
+
+def test_worker_goes_on_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    worker = Worker(tmp_path / "spark.log", out)
+    worker.cancel("j1")
+    assert worker.do(Order("j1", StartTask()))
+    assert msgspec.json.decode(out.getvalue(), type=Report).cancelled
+    assert not (tmp_path / "spark.log").exists()  # no JVM
+
+
+def test_worker_ends_although_more_orders_may_come() -> None:
+    """Its code tells whether waiting jobs get another one."""
+    code = (
+        "import threading, queue; from lab.analytics.worker import _listen;"
+        "orders = queue.SimpleQueue();"
+        "threading.Thread(target=_listen, args=(None, orders), daemon=True).start();"
+        "orders.get()"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
+    assert worker.stdin is not None
+    try:
+        worker.stdin.write(msgspec.json.encode(Order("j1", StartTask())) + b"\n")
+        worker.stdin.flush()
+        assert worker.wait(PATIENCE_S) == 0
+    finally:
+        worker.stdin.close()
+        worker.kill()
 
 
 def test_cancelled_job_stops_at_its_current_stage(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
