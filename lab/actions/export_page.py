@@ -13,7 +13,7 @@ from lab.recordings.timeline import fold_version
 from lab.runtime.host import Host
 
 
-class Carried(NamedTuple):
+class PageContent(NamedTuple):
     """The contents of the page. `about`: its description; `bookmarks`: marks in addition to those of events."""
 
     excerpt: Excerpt
@@ -21,7 +21,7 @@ class Carried(NamedTuple):
     bookmarks: list[dict[str, Any]]
 
 
-async def excerpt_of(host: Host, branch: Branch, from_us: int | None, to_us: int | None) -> Carried:
+async def excerpt_of(host: Host, branch: Branch, from_us: int | None, to_us: int | None) -> PageContent:
     """The branch from one instant to another as it is now; None: from its beginning, to its newest event. Raises
     Refusal for an excerpt without events.
     """
@@ -47,4 +47,4 @@ async def excerpt_of(host: Host, branch: Branch, from_us: int | None, to_us: int
     named = [
         {"seq": one.seq, "at_us": one.at_us, "kind": "Bookmark", "values": {"name": one.name}} for one in bookmarks
     ]
-    return Carried(excerpt, about, named)
+    return PageContent(excerpt, about, named)

@@ -124,18 +124,18 @@ def _enter(user: User, slug: str, manifest: Manifest) -> Branch:
             era=manifest.era,
         )
         entered: dict[str, Branch] = {}
-        for carried in manifest.branches:
+        for archived in manifest.branches:
             branch = Branch.objects.create(
                 run=run,
-                name=carried.name,
-                parent=entered.get(carried.parent),
-                parent_seq=carried.parent_seq,
-                parent_at_us=carried.parent_at_us,
+                name=archived.name,
+                parent=entered.get(archived.parent),
+                parent_seq=archived.parent_seq,
+                parent_at_us=archived.parent_at_us,
             )
-            entered[carried.name] = branch
+            entered[archived.name] = branch
             Bookmark.objects.bulk_create(
                 Bookmark(branch=branch, owner=user, seq=one.seq, at_us=one.at_us, name=one.name[:MAX_NAME_LENGTH])
-                for one in carried.bookmarks
-                if 0 <= one.seq <= carried.last_seq
+                for one in archived.bookmarks
+                if 0 <= one.seq <= archived.last_seq
             )
     return next(iter(entered.values()))

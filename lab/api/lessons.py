@@ -12,7 +12,7 @@ from lab.exercises.chain import chain_of
 from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
 from lab.exercises.pause_conditions import proposals
-from lab.exercises.solution import sections_of
+from lab.exercises.solution import MAX_STEPS, PLAY_US, sections_of
 from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.runtime.lab import Lab
@@ -57,11 +57,14 @@ async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 @require_GET
 @for_branch("act")
 async def solution(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """The lines that do the step in progress, as `lab.exercises.solution` describes them."""
+    """The lines that do the step in progress, as `lab.exercises.solution` describes them, and the most that a line of
+    them takes: messages of a `step rpc until`, simulated time of a `play`.
+    """
     observer = lab.observers.get((await request.auser()).pk or 0)
     if not isinstance(observer, ExerciseObserver):
         raise Refusal("refusal.no_exercise_started", 409)
     shown = observer.shown
     active = next((step["id"] for step in shown.frames["en"]["steps"] if step["state"] == "active"), "")
     sections = sections_of(exercises()[shown.exercise])
-    return json_answer({"step": active, "lines": next((one.lines for one in sections if one.step == active), [])})
+    lines = next((one.lines for one in sections if one.step == active), [])
+    return json_answer({"step": active, "lines": lines, "max_steps": MAX_STEPS, "play_us": PLAY_US})

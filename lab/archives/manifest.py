@@ -28,7 +28,7 @@ FILE = re.compile(
 _CHUNK = 1024 * 1024
 
 
-class CarriedBookmark(msgspec.Struct, frozen=True):
+class ArchivedBookmark(msgspec.Struct, frozen=True):
     """A named instant of a branch."""
 
     name: str
@@ -36,7 +36,7 @@ class CarriedBookmark(msgspec.Struct, frozen=True):
     at_us: int
 
 
-class CarriedBranch(msgspec.Struct, frozen=True):
+class ArchivedBranch(msgspec.Struct, frozen=True):
     """A branch. `parent` and its instant are empty and 0 for the one that began with the cluster."""
 
     name: str
@@ -44,10 +44,10 @@ class CarriedBranch(msgspec.Struct, frozen=True):
     parent: str = ""
     parent_seq: int = 0
     parent_at_us: int = 0
-    bookmarks: tuple[CarriedBookmark, ...] = ()
+    bookmarks: tuple[ArchivedBookmark, ...] = ()
 
 
-class CarriedFile(msgspec.Struct, frozen=True):
+class ArchivedFile(msgspec.Struct, frozen=True):
     """A file's length and the hex digits of its SHA-256."""
 
     bytes: int
@@ -63,8 +63,8 @@ class Manifest(msgspec.Struct, frozen=True):
     era: str
     seed: int
     brokers: int
-    branches: tuple[CarriedBranch, ...]
-    files: dict[str, CarriedFile]
+    branches: tuple[ArchivedBranch, ...]
+    files: dict[str, ArchivedFile]
 
 
 class Readable(Protocol):
@@ -73,13 +73,13 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-def digest_of(stream: Readable) -> CarriedFile:
+def digest_of(stream: Readable) -> ArchivedFile:
     """The length and digest of what is left of a stream."""
     digest, size = hashlib.sha256(), 0
     while data := stream.read(_CHUNK):
         digest.update(data)
         size += len(data)
-    return CarriedFile(size, digest.hexdigest())
+    return ArchivedFile(size, digest.hexdigest())
 
 
 def name_of(branch: str, path: Path, recording: Path) -> str:

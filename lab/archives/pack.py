@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 
 import msgspec
 
-from lab.archives.manifest import KIND, MAX_BYTES, VERSION, CarriedBranch, Manifest, name_of
+from lab.archives.manifest import KIND, MAX_BYTES, VERSION, ArchivedBranch, Manifest, name_of
 from lab.archives.zips import Part, described, write_zip
 from lab.recordings.description import IDENTITY, VOCABULARY
 from lab.recordings.history import history_not_kept
@@ -26,24 +26,24 @@ class RunFacts(NamedTuple):
     brokers: int
 
 
-def pack_run(run: RunFacts, branches: Sequence[tuple[Recording, CarriedBranch]], target: IO[bytes]) -> Manifest:
-    """Writes the run as it is now; labs continue meanwhile. `CarriedBranch.last_seq` is filled in here.
+def pack_run(run: RunFacts, branches: Sequence[tuple[Recording, ArchivedBranch]], target: IO[bytes]) -> Manifest:
+    """Writes the run as it is now; labs continue meanwhile. `ArchivedBranch.last_seq` is filled in here.
 
     Raises Refusal: the beginning of a recording was not kept, or there is more than an import would take.
     """
     parts: list[Part] = []
-    carried: list[CarriedBranch] = []
+    archived: list[ArchivedBranch] = []
     for recording, branch in branches:
         if recording.first_seq > 1:
             raise history_not_kept(recording)
         with recording.still():
-            carried.append(msgspec.structs.replace(branch, last_seq=recording.last_seq))
+            archived.append(msgspec.structs.replace(branch, last_seq=recording.last_seq))
             parts += _parts(recording, branch.name)
     total = sum(part.size for part in parts)
     if total > MAX_BYTES:
         raise Refusal("refusal.run_too_large", 413, run=run.name, mib=-(-total // 2**20), max=MAX_BYTES // 2**20)
     files = {part.name: described(part) for part in parts}
-    manifest = Manifest(KIND, VERSION, *run, tuple(carried), files)
+    manifest = Manifest(KIND, VERSION, *run, tuple(archived), files)
     write_zip(target, manifest, parts, zipfile.ZIP_DEFLATED)
     return manifest
 

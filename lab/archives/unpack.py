@@ -19,7 +19,7 @@ from lab.archives.manifest import (
     MAX_BOOKMARKS,
     MAX_BRANCHES,
     VERSION,
-    CarriedBranch,
+    ArchivedBranch,
     Manifest,
 )
 from lab.archives.progress import Report, Share, no_report, shares_of
@@ -94,7 +94,7 @@ def _target(name: str, runs: Path, run: str) -> Path:
     return branch_folder(run, found["branch"], runs=runs).recording / found["file"]
 
 
-def _check_recording(branch: CarriedBranch, folder: BranchFolder, report: Report, share: Share) -> None:
+def _check_recording(branch: ArchivedBranch, folder: BranchFolder, report: Report, share: Share) -> None:
     last_seq = checked_end(branch.name, folder, report, share)
     if last_seq != branch.last_seq:
         raise invalid("refusal.archive_torn", branch=branch.name, seq=last_seq, expected=branch.last_seq)

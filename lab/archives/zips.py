@@ -19,7 +19,7 @@ from typing import IO, NamedTuple, TypeVar
 import msgspec
 
 from broker_core.texts import Value
-from lab.archives.manifest import MANIFEST, MAX_BYTES, MAX_FILES, CarriedFile, digest_of
+from lab.archives.manifest import MANIFEST, MAX_BYTES, MAX_FILES, ArchivedFile, digest_of
 from lab.archives.progress import Report
 from lab.texts.refusal import Refusal
 
@@ -48,7 +48,7 @@ class _Version(msgspec.Struct):
 # Writing
 
 
-def described(part: Part) -> CarriedFile:
+def described(part: Part) -> ArchivedFile:
     """The length and digest of a part."""
     with part.path.open("rb") as stream:
         return digest_of(_Limited(stream, part.size))
@@ -156,7 +156,7 @@ def read_manifest(archive: zipfile.ZipFile, contents: Contents, manifest: type[M
         raise invalid("refusal.archive_unreadable", problem=str(error)) from None
 
 
-def check_files(declared: Mapping[str, CarriedFile], names: set[str]) -> None:
+def check_files(declared: Mapping[str, ArchivedFile], names: set[str]) -> None:
     """Raises Refusal unless a manifest declares just the files that are there, and no more bytes than allowed."""
     if set(declared) != names:
         odd = sorted(set(declared) ^ names)[0]
@@ -167,7 +167,7 @@ def check_files(declared: Mapping[str, CarriedFile], names: set[str]) -> None:
 
 
 def unpack_all(
-    archive: zipfile.ZipFile, files: Mapping[str, CarriedFile], target: Callable[[str], Path], report: Report
+    archive: zipfile.ZipFile, files: Mapping[str, ArchivedFile], target: Callable[[str], Path], report: Report
 ) -> None:
     """Unpacks all files, each to its target. Raises Refusal like `_unpack`."""
     of, before = sum(one.bytes for one in files.values()), 0
@@ -181,7 +181,7 @@ def _report_more(report: Report, before: int, of: int, done: int) -> None:
 
 
 def _unpack(
-    archive: zipfile.ZipFile, name: str, declared: CarriedFile, target: Path, report: Callable[[int], None]
+    archive: zipfile.ZipFile, name: str, declared: ArchivedFile, target: Path, report: Callable[[int], None]
 ) -> None:
     """Writes no more than what was declared, whatever the entry decompresses to. Raises Refusal for another digest."""
     target.parent.mkdir(parents=True, exist_ok=True)

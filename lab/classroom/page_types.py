@@ -1,7 +1,7 @@
 """The server's definitions for the page of a class: kinds of events and their hash, acts, frames.
 
-It generates two files: `static/lab/core/events/class_events.gen.js` and `class_events.d.ts`. They are committed;
-`manage.py gen_events --check` finds a stale one.
+It generates `class_events.gen.js` and `class_events.d.ts` in `static/lab/core/events`, and limits of what people write
+in `static/lab/core/classroom/limits.gen.js`. They are committed; `manage.py gen_events --check` finds a stale one.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from lab.classroom import frames
+from lab.classroom.captions.webvtt import MAX_TEXT
 from lab.classroom.events import CLASS
 from lab.protocol.event_schema import typescript_type
 
@@ -33,7 +34,15 @@ def files() -> dict[str, str]:
     return {
         f"{FOLDER}/class_events.gen.js": "\n".join(_javascript()) + "\n",
         f"{FOLDER}/class_events.d.ts": "\n".join(_typescript()) + "\n",
+        "static/lab/core/classroom/limits.gen.js": "\n".join(_limits()) + "\n",
     }
+
+
+def _limits() -> Iterator[str]:
+    yield _WRITTEN
+    yield ""
+    yield "/** The most characters of a caption. */"
+    yield f"export const MAX_CAPTION_TEXT = {MAX_TEXT};"
 
 
 def _javascript() -> Iterator[str]:

@@ -39,11 +39,13 @@ from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500
+"""Messages of a `step rpc until`."""
 TIMED_OUT = "[timeout]"
 """What `wait` prints when its condition was not met in time."""
 _RPC = re.compile(r"@([A-Z][A-Za-z]+\.(?:request|response))")
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 PLAY_US = 60_000_000
+"""As long as a `play` without a length takes at most."""
 PLAY_STEP_US = 10_000
 
 

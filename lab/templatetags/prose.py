@@ -7,15 +7,12 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from lab.templatetags.highwater import icon
-from lab.texts.keys import KEY_OF_A_CONTROL
+from lab.texts.keys import CONTROLS, KEY_OF_A_CONTROL
 
 register = template.Library()
 
 _INLINE = re.compile(rf"({KEY_OF_A_CONTROL}|`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
 _KEY = re.compile(r"[(（]`+ ?(.+?) ?`+[)）]")
-_CONTROLS = {
-    "Space": "play", "空格": "play", "Enter": "step", "Tab": "complete", "]": "speed", "G": "groups", "`": "console"
-}  # fmt: skip
 _BULLET = re.compile(r"[-*] ")
 _NUMBER = re.compile(r"\d+\. ")
 _JOINT = re.compile(r"(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z])")
@@ -73,7 +70,7 @@ def _inline(text: str) -> str:
 
 def _part(part: str) -> str:
     if key := _KEY.fullmatch(part):
-        return f'<span class="key">{part[0]}{icon(_CONTROLS[key[1]])}<kbd>{escape(key[1])}</kbd>{part[-1]}</span>'
+        return f'<span class="key">{part[0]}{icon(CONTROLS[key[1]])}<kbd>{escape(key[1])}</kbd>{part[-1]}</span>'
     if part.startswith("`` "):
         return f"<code>{escape(part[3:-3])}</code>"
     if part.startswith("`") and len(part) > 2:

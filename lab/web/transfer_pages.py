@@ -53,9 +53,9 @@ async def page_file(request: HttpRequest, run: str, branch: str) -> HttpResponse
     """
     found = await sync_to_async(selectors.branch_of)(await user_of(request), run, branch, "export")
     from_us, to_us = (parse_seconds(request.GET.get(name, "")) for name in ("from", "to"))
-    carried = await excerpt_of(host(), found, from_us, to_us)
-    about = {**carried.about, "version": version()}
-    file = await written(lambda target: write_page(target, carried.excerpt, about, carried.bookmarks))
+    content = await excerpt_of(host(), found, from_us, to_us)
+    about = {**content.about, "version": version()}
+    file = await written(lambda target: write_page(target, content.excerpt, about, content.bookmarks))
     return await file_answer(file, found.run.name or found.run.slug, ".html", "text/html; charset=utf-8")
 
 

@@ -24,7 +24,7 @@ from lab.archives.progress import Share
 from lab.archives.temporary import written
 from lab.archives.unfinished import UnfinishedFolder
 from lab.classroom.codes import draw_link_key
-from lab.classroom.recorded.class_file import carried_labs, pack_class, unpack_class
+from lab.classroom.recorded.class_file import archived_labs, pack_class, unpack_class
 from lab.classroom.recorded.retention import keep_sealed_log
 from lab.classroom.recorded.sealed import SealedManifest
 from lab.models import Class
@@ -100,14 +100,14 @@ def _prepare(source: IO[bytes], folder: Path, progress: ImportProgress) -> Seale
     progress.check_cancelled()
     manifest = unpack_class(source, folder, progress.report)
     keep_sealed_log(folder)
-    for lab, carried, share in carried_labs(manifest, folder):
+    for lab, archived, share in archived_labs(manifest, folder):
 
         def spread(seq: int, share: Share = share) -> None:
             progress.report("finish", share.before + seq, share.of)
 
-        with rebuilt(carried, lab.address, progress, share) as recording:
+        with rebuilt(archived, lab.address, progress, share) as recording:
             recording.spread_keyframes(spread)
-        shutil.rmtree(carried.checkpoints, ignore_errors=True)
+        shutil.rmtree(archived.checkpoints, ignore_errors=True)
     return manifest
 
 

@@ -3,7 +3,7 @@
     manifest.json                     what is in it: `sealed.SealedManifest`
     class-0/<offset>.log              the events of the class, read by `kafka-dump-log.sh`
     words.json, chapters.json         names and texts that the recording may contain; chapters
-    labs/<run>/<branch>/recording/    the labs that were shown, as runs are carried
+    labs/<run>/<branch>/recording/    the labs that were shown, as in an exported run
     audio/, captions/                 the voice, and what is said
 
 No engine is exported: taking over executes the recorded inputs again.
@@ -107,8 +107,8 @@ def unpack_class(source: IO[bytes], folder: Path, report: Report = no_report) ->
             _check_words(folder)
             _check_captions(manifest, folder)
             _check_sound(manifest, folder)
-            for lab, carried, share in carried_labs(manifest, folder):
-                end = checked_end(lab.address, carried, report, share)
+            for lab, archived, share in archived_labs(manifest, folder):
+                end = checked_end(lab.address, archived, report, share)
                 if end < lab.last_seq:
                     raise invalid("refusal.archive_torn", branch=lab.address, seq=end, expected=lab.last_seq)
     except BaseException:
@@ -117,16 +117,16 @@ def unpack_class(source: IO[bytes], folder: Path, report: Report = no_report) ->
     return manifest
 
 
-def carried_labs(manifest: SealedManifest, folder: Path) -> Iterator[tuple[SealedLab, BranchFolder, Share]]:
+def archived_labs(manifest: SealedManifest, folder: Path) -> Iterator[tuple[SealedLab, BranchFolder, Share]]:
     """The labs that are in an unpacked file. Others were deleted before a copy was made."""
     there: list[tuple[SealedLab, BranchFolder]] = []
     for lab in manifest.labs:
         run, _, branch = lab.address.partition("/")
-        carried = branch_folder(run, branch, runs=folder / "labs")
-        if carried.recording.is_dir():
-            there.append((lab, carried))
-    for (lab, carried), share in shares_of(there, [lab.last_seq for lab, _ in there]):
-        yield lab, carried, share
+        archived = branch_folder(run, branch, runs=folder / "labs")
+        if archived.recording.is_dir():
+            there.append((lab, archived))
+    for (lab, archived), share in shares_of(there, [lab.last_seq for lab, _ in there]):
+        yield lab, archived, share
 
 
 def _target(name: str, folder: Path) -> Path:
@@ -136,7 +136,7 @@ def _target(name: str, folder: Path) -> Path:
 def _check(manifest: SealedManifest) -> None:
     shown = {lab.address for lab in manifest.labs}
     files = [found for name in manifest.files if (found := FILE.fullmatch(name)) is not None]
-    carried = {f"{found['run']}/{found['branch']}" for found in files if found["run"]}
+    archived = {f"{found['run']}/{found['branch']}" for found in files if found["run"]}
     is_sane = (
         0 < len(manifest.title) <= MAX_TITLE
         and len(manifest.slug) <= 16
@@ -146,7 +146,7 @@ def _check(manifest: SealedManifest) -> None:
         and len(shown) == len(manifest.labs)
         and all(_ADDRESS.fullmatch(address) and len(address) <= 64 for address in shown)
         and all(len(lab.title) <= MAX_TITLE for lab in manifest.labs)
-        and carried <= shown
+        and archived <= shown
         and WORDS in manifest.files
     )
     if not is_sane:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from lab.archives.manifest import CarriedFile, digest_of
+from lab.archives.manifest import ArchivedFile, digest_of
 from lab.classroom.events import CLASS, ClassEnvelope
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.recorded.chapters import forget_chapters
@@ -77,7 +77,7 @@ class SealedManifest(msgspec.Struct, frozen=True):
     last_seq: int
     schemas: dict[str, str]
     labs: tuple[SealedLab, ...]
-    files: dict[str, CarriedFile] = {}
+    files: dict[str, ArchivedFile] = {}
 
 
 def write_sealed(folder: Path, header: Header, events: Iterable[ClassEnvelope], words: SealedWords) -> None:
@@ -186,7 +186,7 @@ def schemas(core: str) -> dict[str, str]:
     return {"class": CLASS.hash, "core": core}
 
 
-def _files(folder: Path, sealed: Path) -> Iterator[tuple[str, CarriedFile]]:
+def _files(folder: Path, sealed: Path) -> Iterator[tuple[str, ArchivedFile]]:
     """All files of a recording by name, in order."""
     found: dict[str, Path] = {f"class-0/{path.name}": path for path in (sealed / "class-0").glob("*.log")}
     found[WORDS] = sealed / WORDS

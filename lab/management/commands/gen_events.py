@@ -9,12 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from lab.classroom import page_types
 from lab.protocol import event_schema
+from lab.texts import keys
 
 
 class Command(BaseCommand):
-    """Writes static/lab/core/events/ and the empty view; with `--check` writes nothing and fails when one is stale."""
+    """Writes what static/lab has of the server; with `--check` writes nothing and fails when a file is stale."""
 
-    help = "Write what the page gets of the server's definitions: events, those of classes, and the empty view."
+    help = "Write what the page gets of the server's definitions: events, the empty view, limits, and keys in texts."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
-        files = event_schema.files() | page_types.files()
+        files = event_schema.files() | page_types.files() | keys.files()
         stale = [path for path, text in files.items() if _read(root / path) != text]
         if options["check"] and stale:
             raise CommandError(

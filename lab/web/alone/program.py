@@ -34,7 +34,7 @@ STYLES = (
 CLASS_STYLES = (
     ("base", "tokens reset frame controls forms tables dialogs"),
     ("draw", "stage topology strips pointers"),
-    ("class", "tiles polls captions replay replay_dock replay_side"),
+    ("class", "tiles polls captions split replay replay_dock replay_side"),
     ("pages", "plain alone"),
 )
 _URL = re.compile(r'url\("([./][^"]+)"\)')

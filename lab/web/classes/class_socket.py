@@ -13,14 +13,14 @@ from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions.classes.give_labs import give_lab_in_class
 from lab.actions.classes.hand_out import hand_out, take_handout
+from lab.actions.classes.help_learner import help_at, undo_help
 from lab.actions.classes.lessons.begin import begin_lesson
 from lab.actions.classes.lessons.start import has_gone_on
 from lab.actions.classes.live_acts import do_door_act
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.actions.classes.settle_poll import begin_settling, completed_poll
-from lab.actions.fork_run import fork_run
 from lab.classroom.acts import Given
-from lab.classroom.acts.facts import AnyFact, BeginHelpAt, ShowLab
+from lab.classroom.acts.facts import AnyFact, ShowLab
 from lab.classroom.acts.ops import (
     AnyAct,
     BeginHelp,
@@ -339,7 +339,7 @@ class ClassSocket(HoldingSocket):
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
         """The act, completed with values of the server."""
         if isinstance(act, ChooseHelp) and not act.kept:
-            await self._undo_help()
+            await undo_help(host(), self._live, self._user, self._member.source)
         if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
             return await hand_out(host(), self._live, self._classroom)
         if isinstance(act, MakePoll) and self.outbox.viewer.audience == "staff":
@@ -348,14 +348,9 @@ class ClassSocket(HoldingSocket):
             return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
         if isinstance(act, TakeLead):
             await sync_to_async(self._ensure_may_show)(act.lab)
-        if not isinstance(act, BeginHelp):
-            return act
-        lab = await self._live.room.read(lambda state: state.people[act.p].works_in if act.p in state.people else "")
-        if not lab or self.outbox.viewer.audience != "staff":
-            return act
-        run, _, branch = lab.partition("/")
-        opened = await host().lab(run, branch)
-        return BeginHelpAt(act.p, lab, opened.recording.last_seq)
+        if isinstance(act, BeginHelp) and self.outbox.viewer.audience == "staff":
+            return await help_at(host(), self._live, act.p) or act
+        return act
 
     def _ensure_may_show(self, lab: str) -> None:
         """A leading lab is visible to the whole class, so showing it requires the right to act in it. Raises Refusal
@@ -363,18 +358,6 @@ class ClassSocket(HoldingSocket):
         """
         run, _, name = lab.partition("/")
         selectors.branch_of(self._user, run, name, "act")
-
-    async def _undo_help(self) -> None:
-        """Restores the learner's lab from before the help, as a branch from that instant. The other branch is kept."""
-        p = self._member.source
-        given = await self._live.room.read(lambda state: state.helps.get(p))
-        if given is None:
-            return
-        run, _, name = given.lab.partition("/")
-        branch = await sync_to_async(selectors.branch_of)(self._user, run, name, "fork")
-        made = await fork_run(host(), self._user, branch, given.seq)
-        await self._live.mirror(p)
-        await self._live.room.do(Given(ROOM, ShowLab(p, f"{run}/{made.name}")))
 
     # Sending
 

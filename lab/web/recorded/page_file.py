@@ -6,7 +6,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from lab.actions.classes.recorded.export_page import CarriedClass, class_excerpt
+from lab.actions.classes.recorded.export_page import ClassPageContent, class_excerpt
 from lab.api.history import json_answer
 from lab.api.recorded import Asker, for_class
 from lab.archives.temporary import written
@@ -21,9 +21,9 @@ async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | Stream
     """The page, `from` one instant of class time `to` another; without the voice if `sound` is 0. Raises Refusal: 409
     while the class is live, 404 for an invalid instant, 400 for an empty passage, 413 if the page is too large.
     """
-    carried = await _carried(request, asker)
+    content = await _content(request, asker)
     has_sound = request.GET.get("sound") != "0"
-    file = await written(lambda target: write_class_page(target, carried, has_sound=has_sound))
+    file = await written(lambda target: write_class_page(target, content, has_sound=has_sound))
     return await file_answer(file, asker.classroom.title, ".html", "text/html; charset=utf-8")
 
 
@@ -31,11 +31,11 @@ async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | Stream
 @for_class("export")
 async def page_weight(request: HttpRequest, asker: Asker) -> HttpResponse:
     """The estimated size of the page."""
-    found = await asyncio.to_thread(weight_of, await _carried(request, asker))
+    found = await asyncio.to_thread(weight_of, await _content(request, asker))
     return json_answer(msgspec.to_builtins(found))
 
 
-async def _carried(request: HttpRequest, asker: Asker) -> CarriedClass:
+async def _content(request: HttpRequest, asker: Asker) -> ClassPageContent:
     from_us, to_us = (
         parse_class_instant(request.GET[name]) if request.GET.get(name) else None for name in ("from", "to")
     )

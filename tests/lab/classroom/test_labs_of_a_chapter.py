@@ -1,7 +1,6 @@
 """Acceptance statement 2: learners who come at once have labs of the chapter, at next to no cost."""
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -13,19 +12,18 @@ from django.contrib.auth.models import User
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from lab.actions import give_state
 from lab.actions.classes.give_labs import give_own_lab, start_over_in_class
 from lab.actions.classes.join_class import join_class
 from lab.actions.classes.live_class import close_classes
 from lab.classroom.notices import Notice, forget_listener, on_notice
 from lab.exercises.loader import exercises
 from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Run
-from lab.recordings.folder import BranchFolder, run_folder
-from lab.runtime.classes.handouts import copy_handout
+from lab.recordings.folder import run_folder
 from lab.runtime.host import Host
 from lab.runtime.policy import IN_CLASS
 from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.guest import Guest
+from tests.support.classroom.slow_copies import copied_on_signal
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 T = TypeVar("T")
@@ -137,19 +135,6 @@ def test_disk_of_a_lab_in_which_nothing_was_done_is_shown(lab_server: LabServer,
     found = guest.get(f"/api/runs/{run.slug}/main/disk/tree?broker=b1")
     assert found.status == 200
     assert any(folder["name"].startswith("orders-") for folder in found.json)
-
-
-def copied_on_signal(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
-    """Copies of handouts begin, which sets the first event, and wait for the second one."""
-    begun, goes_on = threading.Event(), threading.Event()
-
-    def copy(handout: BranchFolder, target: BranchFolder) -> None:
-        begun.set()
-        assert goes_on.wait(PATIENCE_S)
-        copy_handout(handout, target)
-
-    monkeypatch.setattr(give_state, "copy_handout", copy)
-    return begun, goes_on
 
 
 async def in_own_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

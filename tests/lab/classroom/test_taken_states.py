@@ -18,6 +18,7 @@ from lab.recordings.folder import BranchFolder
 from lab.runtime.classes.handouts import copy_handout
 from lab.runtime.host import Host
 from tests.support.classroom.class_pages import Classroom
+from tests.support.classroom.slow_copies import copied_on_signal
 from tests.support.lab_server import LabServer
 
 PATIENCE_S = 60.0
@@ -126,14 +127,7 @@ def shown_on_the_wall(classroom: Classroom) -> Callable[[Host], Awaitable[dict[t
 def test_press_that_is_cancelled_gives_one_run_and_the_class_knows_of_it(
     classroom: Classroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, goes_on = threading.Event(), threading.Event()
-
-    def copy(handout: BranchFolder, target: BranchFolder) -> None:
-        begun.set()
-        assert goes_on.wait(PATIENCE_S)
-        copy_handout(handout, target)
-
-    monkeypatch.setattr(give_state, "copy_handout", copy)
+    begun, goes_on = copied_on_signal(monkeypatch)
 
     async def press_twice(host: Host) -> dict[int, str]:
         live = await live_classes().of(classroom.model)

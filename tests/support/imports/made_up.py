@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from broker_core.run import Input
-from lab.archives.manifest import CarriedBranch
+from lab.archives.manifest import ArchivedBranch
 from lab.archives.pack import RunFacts, pack_run
 from tests.support.recorded_runs import begin
 
@@ -26,6 +26,6 @@ def file_with(folder: Path, made_up: Input | None) -> bytes:
     live.close()
     target = io.BytesIO()
     facts = RunFacts("Made up", "3.9", 5, 3)
-    pack_run(facts, [(recording, CarriedBranch("main", 0))], target)
+    pack_run(facts, [(recording, ArchivedBranch("main", 0))], target)
     recording.close()
     return target.getvalue()

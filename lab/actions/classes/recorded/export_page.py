@@ -33,7 +33,7 @@ class Sound(NamedTuple):
     data: bytes
 
 
-class CarriedClass(NamedTuple):
+class ClassPageContent(NamedTuple):
     """The contents of the page. `about`: its description; `captions`: by language."""
 
     about: dict[str, Any]
@@ -45,7 +45,7 @@ class CarriedClass(NamedTuple):
     heard: store.Heard
 
 
-async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None) -> CarriedClass:
+async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None) -> ClassPageContent:
     """A passage of a sealed class, as visible to all its members. Raises Refusal: 409 while the class is live, 400 for
     an empty passage.
     """
@@ -71,7 +71,7 @@ async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None
     about = await _about(classroom, excerpt, captions)
     about |= {"wall_ms": sealed.wall_ms, "sealed_ms": sealed.sealed_ms, "whole_us": sealed.length_us}
     about["can"] = {"read_notes": bool(notes)}
-    return CarriedClass(about, excerpt, labs, captions, notes, class_folder(classroom.slug), heard)
+    return ClassPageContent(about, excerpt, labs, captions, notes, class_folder(classroom.slug), heard)
 
 
 async def _about(classroom: Class, excerpt: ClassExcerpt, captions: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -98,15 +98,15 @@ def _of_lab(recording: Recording, lab: LabSpan, shown_seq: int) -> Excerpt:
     return Excerpt(recording, seqs=(lab.first_seq, min(last, shown_seq)))
 
 
-def sounds(carried: CarriedClass) -> list[Sound]:
+def sounds(content: ClassPageContent) -> list[Sound]:
     """The voice of the passage: pieces, cut at its start and end. A piece that cannot be cut is left out."""
-    span = carried.excerpt.from_us, carried.excerpt.to_us
+    span = content.excerpt.from_us, content.excerpt.to_us
     found = []
-    for piece in carried.heard.pieces:
-        begins_us = piece.at_us + carried.heard.shift_us
+    for piece in content.heard.pieces:
+        begins_us = piece.at_us + content.heard.shift_us
         if begins_us >= span[1] or begins_us + piece.length_us <= span[0]:
             continue
-        _, path = store.file_of(carried.folder, piece.piece)
+        _, path = store.file_of(content.folder, piece.piece)
         data, length_us = path.read_bytes(), piece.length_us
         if begins_us < span[0] or begins_us + length_us > span[1]:
             beyond = [(-_ENDLESS_US, span[0]), (span[1], _ENDLESS_US)]
@@ -116,9 +116,9 @@ def sounds(carried: CarriedClass) -> list[Sound]:
     return found
 
 
-def audio_told(carried: CarriedClass, kept: list[Sound]) -> dict[str, Any]:
+def audio_told(content: ClassPageContent, kept: list[Sound]) -> dict[str, Any]:
     """The description of the voice for the page."""
-    span, heard = (carried.excerpt.from_us, carried.excerpt.to_us), carried.heard
+    span, heard = (content.excerpt.from_us, content.excerpt.to_us), content.heard
     return {
         "pieces": [
             {"piece": one.piece, "at_us": one.at_us, "length_us": one.length_us, "type": one.type, "bytes": one.bytes}
@@ -130,11 +130,11 @@ def audio_told(carried: CarriedClass, kept: list[Sound]) -> dict[str, Any]:
     }
 
 
-def sampled(carried: CarriedClass) -> list[tuple[list[bytes], int]]:
+def sampled(content: ClassPageContent) -> list[tuple[list[bytes], int]]:
     """Samples for estimating the size of the page: some parts of each kind, and the number of parts."""
-    segments = carried.excerpt.segments
+    segments = content.excerpt.segments
     found = [(segments[:: max(1, len(segments) // _SAMPLES)], len(segments))]
-    for lab in carried.labs.values():
+    for lab in content.labs.values():
         found.append((lab.sample(_SAMPLES), (lab.last_seq - lab.first_seq) // 1_000 + 1))
     return found
 

@@ -3,6 +3,7 @@ import { sentence as labelOf } from "../../core/events/codec.js";
 import { roleOf } from "../../core/view/selectors.js";
 import { html, icon } from "./element.js";
 import { language, t, texts } from "./i18n.js";
+import { CONTROLS, KEY_OF_A_CONTROL } from "./keys.gen.js";
 
 /** @import { AnyEvent } from "../../core/events/events.d.ts" */
 /** @import { Alarm, AnyNode, Replica, View } from "../../core/view/view.d.ts" */
@@ -84,10 +85,6 @@ export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" 
 export const breakable = (line) => line.split(/(?<=[A-Z]_)(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z][a-z])/)
   .flatMap((part, place) => (place ? [html`<wbr>`, part] : [part]));
 
-/** The symbols of the controls whose keys a text names. @type {Record<string, string>} */
-const CONTROLS = { Space: "play", 空格: "play", Enter: "step", Tab: "complete", "]": "speed", G: "groups", "`": "console" };
-/** A key after the name of what it does, as in "play (`Space`)". */
-export const KEY_OF_A_CONTROL = /[(（](?:`(?:Space|空格|Enter|Tab|\]|G)`|`` ` ``)[)）]/g;
 const KEY = /^[(（]`+ ?(.+?) ?`+[)）]$/;
 const INLINE = new RegExp(`(${KEY_OF_A_CONTROL.source}|${/`` .+? ``|`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*/.source})`);
 

@@ -1,7 +1,7 @@
 // Announcements of the lesson in progress for screen readers: each step, check, question and outcome once. The panel itself has no
 // live regions: it is drawn again with every frame.
 import { t } from "../kit/i18n.js";
-import { KEY_OF_A_CONTROL } from "../kit/words.js";
+import { KEY_OF_A_CONTROL } from "../kit/keys.gen.js";
 import { inProgress, openedSteps, textOf } from "../store/lesson.js";
 import { speech } from "../store/speech.js";
 import { effect, exercise } from "../store/state.js";

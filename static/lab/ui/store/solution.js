@@ -9,15 +9,16 @@ import { effect, moment, player, shown, signal } from "./state.js";
 import { setRate, stepRpc } from "./time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
+/**
+ * The lines that do a step, and the most that one takes: messages of a `step rpc until`, simulated time of a `play`.
+ * @typedef {{ step: string, lines: string[], max_steps: number, play_us: number }} Solution
+ */
 
 const LINE_MS = 900;
 const STEP_MS = 350;
 const LOOK_MS = 100;
-const MAX_STEPS = 500;
 /** About how many seconds a stretch of simulated time is played in. */
 const STRETCH_S = 4;
-/** As long as a play without a length takes at most. */
-const PLAY_US = 60_000_000;
 /** If the step has not ended after this time, simulated time runs faster. */
 const FASTER_MS = 2500;
 const FASTER = 4;
@@ -43,9 +44,14 @@ const inFlight = (message) => Object.entries(moment.value.view.rpcs)
 const resolved = (line) => withController(line, moment.value.view)
   .replace(/@([A-Z][A-Za-z]+\.(?:request|response))/g, (whole, message) => inFlight(message)[0] ?? whole);
 
-/** Lets time run until the step is done, or for so long. @param {string} step @param {number | null} us */
-async function playUntilDone(step, us) {
-  const end_us = player.live_at_us + (us ?? PLAY_US);
+/**
+ * Lets time run until the step is done, or for so long.
+ * @param {string} step
+ * @param {number | null} us null: for `max_us`
+ * @param {number} max_us
+ */
+async function playUntilDone(step, us, max_us) {
+  const end_us = player.live_at_us + (us ?? max_us);
   const rate = us === null ? player.rate : Math.max(player.rate, us / 1e6 / STRETCH_S);
   if (rate !== player.rate) await setRate(Math.min(FASTEST, rate));
   let since = performance.now();
@@ -59,9 +65,9 @@ async function playUntilDone(step, us) {
   }
 }
 
-/** @param {string} step @param {() => boolean} isReached */
-async function stepUntil(step, isReached) {
-  for (let steps = 0; steps < MAX_STEPS && isActive(step) && !isReached(); steps++) {
+/** @param {string} step @param {() => boolean} isReached @param {number} max_steps */
+async function stepUntil(step, isReached, max_steps) {
+  for (let steps = 0; steps < max_steps && isActive(step) && !isReached(); steps++) {
     if (!await stepRpc()) stopSolution();
     await wait(STEP_MS);
   }
@@ -99,16 +105,18 @@ function linesRun() {
     .map(([, { line }]) => line);
 }
 
-/** @param {string} step @param {string} line */
-async function playLine(step, line) {
+/** @param {Solution} solution @param {string} line */
+async function playLine({ step, max_steps, play_us }, line) {
   const [verb, object, ...rest] = line.split(/\s+/);
   if (verb === "pause") await player.pause();
-  else if (verb === "play") await playUntilDone(step, object ? Number.parseFloat(object) * 1e6 : null);
+  else if (verb === "play") await playUntilDone(step, object ? Number.parseFloat(object) * 1e6 : null, play_us);
   else if (verb === "predict" || verb === "answer") {
     if (!openedSteps().find(({ id }) => id === step)?.given?.outcome) await send("skip", { step });
   } else if (verb === "fact") await measure();
   else if (verb === "step" && object === "rpc" && !rest.length) stopped ||= !await stepRpc();
-  else if (verb === "step" && object === "rpc") await stepUntil(step, () => rest[1] !== "done" && inFlight(rest[1]).length > 0);
+  else if (verb === "step" && object === "rpc") {
+    await stepUntil(step, () => rest[1] !== "done" && inFlight(rest[1]).length > 0, max_steps);
+  }
   else if (await runLine(resolved(line)) === null) stopSolution();
 }
 
@@ -120,18 +128,18 @@ export async function showSolution() {
   const wasPlaying = isPlaying();
   try {
     if (player.isPast) player.goLive();
-    /** @type {{ step: string, lines: string[] }} */
-    const { step, lines } = await (await request(`${here.api}/solution`)).json();
+    /** @type {Solution} */
+    const solution = await (await request(`${here.api}/solution`)).json();
     const { rate } = player;
     const run = linesRun();
-    for (const line of lines) {
-      if (!isActive(step)) break;
+    for (const line of solution.lines) {
+      if (!isActive(solution.step)) break;
       if (run.includes(line)) {
         run.splice(run.indexOf(line), 1);
         continue;
       }
       playedLine.value = line;
-      await playLine(step, line);
+      await playLine(solution, line);
       await wait(LINE_MS);
     }
     if (!wasPlaying && isPlaying()) await player.pause();

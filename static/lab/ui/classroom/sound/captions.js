@@ -1,5 +1,6 @@
 // Captions during a class: staff type what is said, or the browser recognises it on this machine.
 import { signal } from "@preact/signals-core";
+import { MAX_CAPTION_TEXT } from "../../../core/classroom/limits.gen.js";
 import { Recogniser, recognises } from "../../../core/sound/recogniser.js";
 import { HwElement, html } from "../../kit/element.js";
 import { onSubmit, onValue } from "../../kit/events.js";
@@ -10,7 +11,6 @@ import { classSlug, clockText, joined, refused, tree } from "../store.js";
 /** @import { Spoken } from "../../../core/sound/recogniser.js" */
 /** @typedef {"en" | "zh-CN"} Language */
 
-const MAX_TEXT = 500;
 /** Characters read per second. */
 const READ_A_SECOND = { en: 15, "zh-CN": 6 };
 const MIN_US = 1.5e6;
@@ -116,7 +116,7 @@ class HwCaptions extends HwElement {
           })}>${["en", "zh-CN"].map((one) => html`<option value=${one} ?selected=${of.value === one}>${
             t(`caption.choice.${one}`)}</option>`)}</select>
         <label class="field inline grows"><span class="sr">${t("caption.text")}</span><input name="caption" type="text"
-          maxlength=${MAX_TEXT}
+          maxlength=${MAX_CAPTION_TEXT}
           lang=${of.value} dir="auto" autocomplete="off" placeholder=${t("caption.hint")} ?disabled=${!recording}
           @input=${() => {
             this.#began_us ||= joined()?.clock.us ?? 0;

@@ -1,5 +1,6 @@
 // The captions of a recorded class as a list: a click seeks there. Staff upload and correct them here.
 import { batch, signal } from "@preact/signals-core";
+import { MAX_CAPTION_TEXT } from "../../../core/classroom/limits.gen.js";
 import { instantOf } from "../../../core/replay/class_time.js";
 import { clockText } from "../../classroom/store.js";
 import { HwElement, html } from "../../kit/element.js";
@@ -17,7 +18,6 @@ import * as replay from "./store.js";
 /** @import { Language } from "../../classroom/sound/caption_choice.js" */
 /** @import { Signal } from "@preact/signals-core" */
 
-const MAX_TEXT = 500;
 /** Default duration of a caption that is added here. */
 const ADDED_US = 3e6;
 
@@ -79,7 +79,7 @@ function form(cue, of) {
   const times = /** @type {const} */ ([["from", from_us], ["to", cue?.to_us ?? Math.min(replay.length_us.peek(), from_us + ADDED_US)]]);
   return html`<form class="write" @submit=${onSubmit((one) => void save(one, cue, of))}
       @keydown=${onKey(({ key }) => key === "Escape" && stop())}>
-    <label class="field"><span>${t("caption.text")}</span><textarea name="text" rows="2" required maxlength=${MAX_TEXT}
+    <label class="field"><span>${t("caption.text")}</span><textarea name="text" rows="2" required maxlength=${MAX_CAPTION_TEXT}
       dir="auto" lang=${of} .value=${cue?.text ?? ""}></textarea></label>
     <div class="row">${times.map(([name, us]) => html`<label class="field inline"><span>${t(`caption.${name}`)}</span><input
       class="time mono" name=${name} required .value=${replay.addressTime(us)} /></label>`)}</div>

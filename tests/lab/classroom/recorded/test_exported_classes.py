@@ -114,8 +114,8 @@ def test_export_import_export_gives_the_same_file(teacher: Visitor, exported: by
 def test_class_with_lost_sound_erased_person_and_corrected_captions_is_exported_unchanged(
     lab_server: LabServer,
 ) -> None:
-    made = Classroom(lab_server, people="carried")
-    User.objects.filter(username="carried 1").update(is_staff=True)
+    made = Classroom(lab_server, people="exported")
+    User.objects.filter(username="exported 1").update(is_staff=True)
     Participant.objects.filter(classroom=made.model, number=3).update(nickname="Zuleika Dobson", consent="nickname")
     teacher, recording = made.visitors["p1"], f"/api/classes/{made.slug}/recording"
     try:
@@ -151,7 +151,7 @@ def test_class_with_lost_sound_erased_person_and_corrected_captions_is_exported_
         ]
         assert kept[0] == kept[1] == kept[2]
     finally:
-        Class.objects.filter(owner__username="carried 1").exclude(pk=made.model.pk).delete()
+        Class.objects.filter(owner__username="exported 1").exclude(pk=made.model.pk).delete()
         made.close()
 
 
