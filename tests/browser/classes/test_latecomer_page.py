@@ -25,6 +25,7 @@ def board(made: Classroom, newcomer: Callable[[], Page]) -> Page:
     be(page, made.visitors["p1"])
     page.goto(f"{made.server.address}/classes/{made.slug}/board/")
     expect(page.locator(".tile")).to_have_count(2)
+    assert page.locator(".tile b").all_text_contents() == ["Name 2", "Name 3"], "they are in order from the first on"
     return page
 
 
