@@ -15,10 +15,10 @@ from playwright.sync_api import Page, expect
 from devtools.tour.lab_process import running_lab
 from lab.runtime.lab_file import LabFile
 from lab.runtime.tcp.bound_ports import lasting_port
-from tests.support.lab_output import printed_address
 from tests.support.lab_page import console, press
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT
+from tests.support.processes.lab_output import printed_address
 
 COPIED = ("broker_core", "devtools", "docs", "lab", "manage.py", "static", "templates")
 

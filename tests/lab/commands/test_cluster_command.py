@@ -10,8 +10,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from django.conf import settings
 
-from tests.support.cluster_process import cluster, first_line
 from tests.support.lab_server import PATIENCE_S, Visitor
+from tests.support.processes.cluster_process import cluster, first_line
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])

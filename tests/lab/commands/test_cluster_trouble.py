@@ -18,8 +18,8 @@ from lab.runtime.machine import space
 from lab.runtime.machine.descriptors import OWN_DESCRIPTORS, use_all_descriptors
 from lab.runtime.tcp import gateway
 from lab.testing import Highwater
-from tests.support.cluster_process import cluster, first_line
 from tests.support.lab_server import PATIENCE_S
+from tests.support.processes.cluster_process import cluster, first_line
 
 STOPPED_S = 3.0
 API_VERSIONS = bytes.fromhex("0000000a 0012 0000 0000002b ffff")

@@ -19,9 +19,9 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from lab.management.commands.lab import HOST
-from tests.support.lab_process import LabProcess, lab
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import DATA, ROOT
+from tests.support.processes.lab_process import LabProcess, lab
 
 BROKEN_JAVA = """#!/bin/sh
 case "$*" in *-version*) echo 'openjdk version "21"' >&2; exit 0;; esac

@@ -15,8 +15,8 @@ from django.test import override_settings
 
 from lab.learning import history_of
 from lab.learning.log import close_all
-from tests.support.lab_process import LabProcess, lab
 from tests.support.lab_server import LabSocketClient, Visitor
+from tests.support.processes.lab_process import LabProcess, lab
 
 SLUG = "001-high-watermark-two-fetches"
 KILLS = 50

@@ -47,7 +47,8 @@ class HwWall extends HwElement {
   /** Tiles do not move under the pointer or the focus, and not oftener than every five seconds. @param {[string, Person][]} people */
   #ordered(people) {
     const by = board.value.sort;
-    const isKept = this.#by === by && this.#order.length > 0 && (now_us.value - this.#sorted_us < SORT_US || this.matches(":hover, :focus-within"));
+    const isSteady = now_us.value - this.#sorted_us < SORT_US || this.matches(":hover, :focus-within");
+    const isKept = this.#by === by && this.#order.length > 0 && isSteady;
     if (!isKept) {
       this.#order = sorted(people, by).map(([p]) => p);
       this.#sorted_us = now_us.value;

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lab.management.commands.lab import HOST
-from tests.support.lab_output import printed_address
 from tests.support.lab_server import PATIENCE_S, Visitor
 from tests.support.paths import ROOT
+from tests.support.processes.lab_output import printed_address
 
 
 class LabProcess:
