@@ -199,7 +199,6 @@ export const ELSEWHERE = {
   "hw-replay-transcript": "/classes/<slug>/replay/",
   "hw-replay-help": "/classes/<slug>/replay/",
   "hw-replay-empty": "/classes/<slug>/replay/",
-  "hw-replay-live": "/classes/<slug>/replay/",
   "hw-replay-lists": "/classes/<slug>/replay/",
   "hw-replay-poll": "/classes/<slug>/replay/",
   "hw-replay-progress": "/classes/<slug>/replay/",

@@ -1,7 +1,7 @@
-// The replay of a class that goes on: the class is told where its viewer is, and is offered when they have caught up.
+// The replay of a class that goes on: the class is told which instant it shows.
 import { effect } from "@preact/signals-core";
 import { roomOf } from "../../classroom/connect.js";
-import { HwElement, byId, html } from "../../kit/element.js";
+import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import * as replay from "./store.js";
 
@@ -35,12 +35,3 @@ effect(() => {
   room = isLive() ? roomOf(byId("replay").dataset.slug ?? "", "replay", { changed, shown_us: () => Math.round(replay.atNow()) }) : null;
 });
 setInterval(tell, TOLD_MS);
-
-class HwReplayLive extends HwElement {
-  render() {
-    if (!replay.manifest.value?.live || !replay.caughtUp.value) return "";
-    return html`<p class="message ok">${t("replay.caught_up")} <a class="btn pri" href="${replay.classPage}watch/">${t(
-      "replay.to_class")}</a></p>`;
-  }
-}
-customElements.define("hw-replay-live", HwReplayLive);

@@ -23,10 +23,8 @@ const TOLD_MS = 100;
 const AHEAD_US = 10e6;
 /** Interval at which a live class is polled for new events, ms. */
 const REFRESHED_MS = 5000;
-/** Where the known end of a live class is near, it is asked for more, microseconds. */
-const NEAR_END_US = 2e6;
-/** Distance from now at which a replay has caught up, microseconds. More than before: while more is asked for, time passes. */
-const CAUGHT_UP_US = 4e6;
+/** Distance from now, and from the known end, at which the replay of a live class becomes the class, microseconds. */
+const NOW_US = 2e6;
 /** Interval at which the page says how far behind it is, ms. */
 const BEHIND_MS = 1000;
 const MAX_FRAME_MS = 250;
@@ -50,8 +48,6 @@ export const camera = signal("led");
 export const stepped = signal(false);
 /** The reason why the recording cannot be shown, as a sentence. */
 export const problem = signal("");
-/** Whether the replay has caught up with a live class, until something else is shown. */
-export const caughtUp = signal(false);
 /** How far a live class is ahead of the instant, microseconds. */
 export const behind_us = signal(0);
 /** Whether a part is being fetched. */
@@ -131,7 +127,6 @@ const behindNow = () =>
 
 /** Shows an instant of the class. @param {number} to_us */
 export async function seek(to_us) {
-  caughtUp.value = false;
   exact_us = Math.max(first_us.peek(), Math.min(to_us, last_us.peek()));
   stepped.value = false;
   voice.pause();
@@ -180,7 +175,6 @@ export function play(on) {
   if (on && exact_us >= last_us.peek() && !manifest.peek()?.live) void seek(0);
   voice.allow();
   stepped.value = false;
-  if (on) caughtUp.value = false;
   playing.value = on;
   frame_ms = 0;
   if (on) requestAnimationFrame(frame);
@@ -214,7 +208,7 @@ function go(passed_ms) {
   classPlayer.prefetch(exact_us + AHEAD_US * speed.peek());
   if (!show()) void arrive();
   else if (performance.now() - told_ms >= TOLD_MS) tell();
-  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NEAR_END_US : 0)) void arrived();
+  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) void arrived();
   return undefined;
 }
 
@@ -226,10 +220,10 @@ async function arrived() {
   if (manifest.peek()?.live) await refresh().catch(() => {});
   arrives = false;
   const isLive = manifest.peek()?.live ?? false;
-  if (isLive ? behindNow() > CAUGHT_UP_US : exact_us < last_us.peek()) return;
+  if (isLive ? behindNow() > NOW_US : exact_us < last_us.peek()) return;
   play(false);
   tell();
-  caughtUp.value = isLive;
+  if (isLive) toNow();
 }
 
 /** Leaves the recording of a live class, and follows the class. */
