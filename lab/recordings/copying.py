@@ -8,7 +8,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
+#: text where hundreds of files are handled at once: creating a Path costs as much as the system call
+StrPath: TypeAlias = str | os.PathLike[str]
 INCOMPLETE = ".tmp"
 
 
@@ -49,22 +52,27 @@ def copy_tree(source: Path, target: Path) -> None:
             copy(Path(folder) / name, below / name)
 
 
-def link_tree(source: Path, target: Path) -> None:
+def link_tree(source: StrPath, target: StrPath) -> None:
     """Links every file below a folder that is complete. Nothing where there is no such folder."""
-    for folder, _, names in os.walk(source):
-        below = target / os.path.relpath(folder, source)
-        below.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            if not name.endswith(INCOMPLETE):
-                link(Path(folder) / name, below / name)
+    try:
+        entries = list(os.scandir(source))
+    except FileNotFoundError:
+        return
+    Path(target).mkdir(parents=True, exist_ok=True)
+    for entry in entries:
+        name = f"{os.fspath(target)}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            link_tree(entry.path, name)
+        elif not entry.name.endswith(INCOMPLETE):
+            link(entry.path, name)
 
 
-def link(source: Path, target: Path) -> None:
+def link(source: StrPath, target: StrPath) -> None:
     """The same file under another name, or a copy where the file system has no hard links. Replaces `target`."""
     try:
         os.link(source, target)
     except FileExistsError:
-        target.unlink()
+        Path(target).unlink()
         link(source, target)
     except OSError:
         shutil.copyfile(source, target)

@@ -7,6 +7,7 @@ A copy is a branch of its own: hard links to the handout's files, and an empty a
 (keyframes and time line) are copied, so writes to a copy do not affect the handout or other copies.
 """
 
+import os
 import re
 import shutil
 from contextlib import suppress
@@ -95,19 +96,18 @@ def discard_handout(handout: BranchFolder) -> None:
 def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     """A new branch that continues from the handout. Its engine is built on the first action."""
     target.recording.mkdir(parents=True)
-    for topic in (EVENTS, INPUTS):
-        _copy_log(handout.recording / f"{topic}-0", target.recording / f"{topic}-0")
+    source, copy = str(handout.recording), str(target.recording)
+    next_seq, _ = [_copy_log(f"{source}/{topic}-0", f"{copy}/{topic}-0") for topic in (EVENTS, INPUTS)]
     for name in (KEYFRAMES, TIMELINE, RECOVERY_POINT_CHECKPOINT):
         with suppress(FileNotFoundError):
-            shutil.copyfile(handout.recording / name, target.recording / name)
+            shutil.copyfile(f"{source}/{name}", f"{copy}/{name}")
     # These are never modified in place: a change replaces the file.
     for name in (SUMMARY, VOCABULARY):
         with suppress(FileNotFoundError):
-            link(handout.recording / name, target.recording / name)
-    last_seq = int(max(path.stem for path in (handout.recording / f"{EVENTS}-0").glob(f"*{_SEGMENT_SUFFIX}"))) - 1
-    begin_identity(target, identity_of(handout), last_seq)
+            link(f"{source}/{name}", f"{copy}/{name}")
+    begin_identity(target, identity_of(handout), next_seq - 1)
     # Linked files must not be recovered, which would write to shared files.
-    (target.recording / CLEAN_SHUTDOWN).touch()
+    _create(f"{copy}/{CLEAN_SHUTDOWN}")
     link_tree(handout.checkpoints, target.checkpoints)
     link_tree(handout.path.parent / "archive", target.path.parent / "archive")
 
@@ -134,16 +134,24 @@ def copied_state(target: BranchFolder) -> CopiedState | None:
     return CopiedState(identity.parent, identity.parent_seq)
 
 
-def _copy_log(source: Path, target: Path) -> None:
-    target.mkdir()
-    newest = max(path.stem for path in source.glob(f"*{_SEGMENT_SUFFIX}"))
-    for path in source.iterdir():
-        if path.name == LEADER_EPOCH_CHECKPOINT:
-            shutil.copyfile(path, target / path.name)
-        elif path.suffix != _DELETED_SUFFIX and path.stem != newest:
-            link(path, target / path.name)
-        elif path.suffix == _SNAPSHOT_SUFFIX:
+def _copy_log(source: str, target: str) -> int:
+    """A log with the same records, whose newest segment is empty; returns the offset of the next record."""
+    Path(target).mkdir()
+    names = [entry.name for entry in os.scandir(source)]
+    newest = max(name for name in names if name.endswith(_SEGMENT_SUFFIX)).removesuffix(_SEGMENT_SUFFIX)
+    for name in names:
+        if name == LEADER_EPOCH_CHECKPOINT:
+            shutil.copyfile(f"{source}/{name}", f"{target}/{name}")
+        elif not name.endswith(_DELETED_SUFFIX) and name.partition(".")[0] != newest:
+            link(f"{source}/{name}", f"{target}/{name}")
+        elif name.endswith(_SNAPSHOT_SUFFIX):
             # Otherwise each copy would read all batches since the snapshot before, to find their producers.
-            shutil.copyfile(path, target / path.name)
+            shutil.copyfile(f"{source}/{name}", f"{target}/{name}")
     for suffix in (_SEGMENT_SUFFIX, *_INDEX_SUFFIXES):
-        (target / f"{newest}{suffix}").touch()
+        _create(f"{target}/{newest}{suffix}")
+    return int(newest)
+
+
+def _create(path: str) -> None:
+    """An empty file."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
