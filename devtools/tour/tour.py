@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 WAIT_S = 120.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
-LOOK_MS = 50
+LOOK_MS = 100
 MAX_SENTENCE_LENGTH = 400
 OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
 #: What a browser logs for an error response; a stop that provokes one does not report it as a defect of the page.

@@ -1,7 +1,9 @@
 """The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own."""
 
+import fcntl
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -17,18 +19,34 @@ from devtools.tour.lab_process import LabProcess, running_lab
 from devtools.tour.photographer import READY, SETTLED, SIZES, Photographer, check_width
 from devtools.tour.shown import Shown
 from devtools.tour.tour import Tour, until
+from lab.analytics.jvm import archive_path, working_java
 
 # Chapters wait for what they expect, long enough for a machine that has other things to do.
 pytestmark = pytest.mark.timeout(3600)
 
 
+@contextmanager
+def no_archive_is_made() -> Iterator[None]:
+    """Locks the archive of Spark's classes. A lab that has run for a while makes it, which takes half a minute of a
+    core; the labs of these tests end too soon to gain from it.
+    """
+    archive = archive_path(working_java())
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with archive.with_suffix(".lock").open("w") as lock:
+        # Another process may be making it.
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
-    """A lab as `make lab` starts it, on a real ZooKeeper."""
+    """A lab as `make lab` starts it, on a real ZooKeeper. It makes no class archive meanwhile."""
     process = LabProcess(tmp_path_factory.mktemp("tour"))
-    process.start()
-    yield process
-    process.stop()
+    with no_archive_is_made():
+        process.start()
+        yield process
+        process.stop()
 
 
 class WidthCheck(Photographer):
