@@ -7,6 +7,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from lab.actions.classes.lessons.pace import pace_of_class
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
 from lab.exercises.observer import DELETED, NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
@@ -42,17 +43,26 @@ async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
         if progress is None or progress.exercise not in exercises():
             return
         await _observe(lab, user, branch, exercises()[progress.exercise], progress.state)
+    await _publish(lab, user, branch)
+
+
+async def _publish(lab: Lab, user: User, branch: Branch) -> None:
+    """Sends the frame of a lesson to the learner's pages. The class knows of it now; the pace that it set before that
+    is made up for.
+    """
     observer = lab.observers.get(user.pk)
     if isinstance(observer, ExerciseObserver):
+        await observer.set_pace(await pace_of_class(branch, observer.shown.exercise))
         observer.publish()
 
 
 async def _observe(lab: Lab, user: User, branch: Branch, exercise: Exercise, state: dict[str, object]) -> None:
     loop = asyncio.get_running_loop()
+    pace = await pace_of_class(branch, exercise.slug)
 
     def make(live: LiveRun | None) -> ExerciseObserver:
         paused = live is None or not live.pacer.running
-        session = resumed_session(exercise, lab.recording, state, paused=paused)
+        session = resumed_session(exercise, lab.recording, state, paused=paused, pace=pace)
         if live is None:
             # The server has forgotten the speed, and the lesson's texts count on it.
             lab.pacer.set_rate(exercise.rate)
@@ -80,13 +90,14 @@ async def start_exercise(
     """
     exercise = _exercise(slug)
     loop = asyncio.get_running_loop()
+    pace = await pace_of_class(branch, slug)
 
     def job(live: LiveRun) -> ExerciseObserver:
         if first is not None:
             first(live)
         run_exercise_setup(live, exercise)
         live.pacer.set_rate(exercise.rate)
-        session = ExerciseSession(exercise, moment_of(live), seq=live.run.seq)
+        session = ExerciseSession(exercise, moment_of(live), seq=live.run.seq, pace=pace)
         observer = ExerciseObserver(lab, user.pk, branch, session, loop)
         observer.begin(live)
         # In the same job, so that no event occurs between the session's first look and the first call of the observer.
@@ -95,7 +106,7 @@ async def start_exercise(
 
     observer = await lab.act(job)
     await sync_to_async(_store_start)(user, branch, observer)
-    observer.publish()
+    await _publish(lab, user, branch)
 
 
 def _store_start(user: User, branch: Branch, observer: ExerciseObserver) -> None:

@@ -43,6 +43,7 @@ class Now(NamedTuple):
         roles: of all members.
         grants: rights to labs granted by the class.
         paused: labs that are paused for the class.
+        lesson: the slug of the lesson; empty for none.
         handout: with which the labs of the lesson began.
         pace: the last step that learners may reach; 0 for none.
         lead: the presenter and the term.
@@ -57,6 +58,7 @@ class Now(NamedTuple):
     roles: dict[str, str]
     grants: frozenset[LabGrant]
     paused: frozenset[str]
+    lesson: str
     handout: int
     pace: int
     lead: tuple[str, int] | None
@@ -72,7 +74,8 @@ class Now(NamedTuple):
 
 class Published(NamedTuple):
     """Events that were written, and the newest values of the changed sections: by path for staff and for everyone, by
-    person for personal sections. A value is a whole patch, `["/lead", ...]`.
+    person for personal sections. A value is a whole patch, `["/lead", ...]`. `starts_again`: something was erased, so
+    pages must not keep what they have.
     """
 
     entries: list[Entry]
@@ -80,6 +83,7 @@ class Published(NamedTuple):
     public: dict[str, bytes]
     mine: dict[str, bytes]
     now: Now
+    starts_again: bool = False
 
 
 def now_of(state: State) -> Now:
@@ -89,6 +93,7 @@ def now_of(state: State) -> Now:
         roles={p: person.role for p, person in state.people.items() if person.is_in},
         grants=grants_of(state),
         paused=paused_labs(state),
+        lesson=state.chapter,
         handout=state.handout,
         pace=state.pace,
         lead=(state.lead.p, state.lead.term) if state.lead else None,
@@ -172,8 +177,6 @@ class Board:
         """The last event of which an audience sees anything."""
         self._seen_by: dict[str, int] = {}
         """The last event of which a person sees what others do not."""
-        self._untold: set[str] = set()
-        """Sections for everyone whose value has changed without an event: names or texts were erased."""
         self._happened: dict[int, _Happened] = {}
         self._frames: dict[tuple[Audience, int], bytes] = {}
         self._snaps: dict[Audience, list[bytes]] = {}
@@ -202,13 +205,7 @@ class Board:
         hundreds of pages need not be told.
         """
         before = self._sections["public"]
-        changed = {path for path, value in published.public.items() if before.get(path) != value}
-        if published.entries:
-            changed |= self._untold & published.public.keys()
-            self._untold -= changed
-        else:
-            self._untold |= changed
-        return changed
+        return {path for path, value in published.public.items() if before.get(path) != value}
 
     def _note_seen(self, entry: Entry, published: Published, changed: set[str]) -> set[str]:
         """Notes who sees something of an event; returns those who see what others do not."""

@@ -66,6 +66,11 @@ class ExerciseObserver:
         self._active_since_s = time.monotonic()
         self.shown = Shown.of(session)
 
+    @property
+    def class_id(self) -> int | None:
+        """The id of the class whose lab this is; None for a lab outside of classes."""
+        return self._branch.run.classroom_id
+
     def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         """Events were made, or time was paused or resumed. Called in the lab's thread."""
         has_changed = self._session.on_events(moment_of(live), batch.envelopes)
@@ -135,6 +140,8 @@ class ExerciseObserver:
 
     async def set_pace(self, pace: int) -> None:
         """Sets the class's pace; see `ExerciseSession.set_pace`. Does not wake the engine."""
+        if self.shown.state["pace"] == pace:
+            return
         recording = self._lab.recording
 
         def job(live: LiveRun | None) -> bool:
@@ -211,22 +218,23 @@ def _ensure(needed: list[Goal], live: LiveRun) -> None:
 
 
 def resumed_session(
-    exercise: Exercise, recording: Recording, state: dict[str, Any], *, paused: bool
+    exercise: Exercise, recording: Recording, state: dict[str, Any], *, paused: bool, pace: int
 ) -> ExerciseSession:
     """The session as it was stored, brought up to the recording's last event: events after the last store, for example
-    before a kill of the process, are in the recording.
+    before a kill of the process, are in the recording. `pace`: of the class now, whatever it was then.
     """
     last = recording.last_seq
     now = Moment(recording.view_at(last), recording.last_at_us, paused)
     stored = stored_seq(state)
     if not 0 < stored < last:
-        return ExerciseSession(exercise, now, state, seq=last)
+        return ExerciseSession(exercise, now, state, seq=last, pace=pace)
     at_us = recording.events(stored, stored)[0][1]
-    session = ExerciseSession(exercise, Moment(recording.view_at(stored), at_us, True), state, seq=stored)
+    then = Moment(recording.view_at(stored), at_us, True)
+    session = ExerciseSession(exercise, then, state, seq=stored, pace=pace)
     if session.is_restarted:
-        return ExerciseSession(exercise, now, state, seq=last)
+        return ExerciseSession(exercise, now, state, seq=last, pace=pace)
     if session.is_finished:
-        return ExerciseSession(exercise, now, state, seq=last)
+        return ExerciseSession(exercise, now, state, seq=last, pace=pace)
     session.on_events(now, recording.events(stored + 1, last))
     # They were written to the learning log when they happened.
     session.take_learning_events()

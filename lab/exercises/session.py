@@ -45,10 +45,17 @@ class ExerciseSession:
     """One learner, one branch, one lesson. It must be given everything that happens, in order."""
 
     def __init__(
-        self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None, *, seq: int = 0
+        self,
+        exercise: Exercise,
+        moment: Moment,
+        state: dict[str, Any] | None = None,
+        *,
+        seq: int = 0,
+        pace: int | None = None,
     ) -> None:
         """Starts the lesson, or resumes it from `state`. A state of another version of the lesson, or one that cannot
-        be read, starts it over: `is_restarted`. `moment` is after event `seq`.
+        be read, starts it over: `is_restarted`. `moment` is after event `seq`; `pace` is that of the class, None for
+        the one in `state`.
         """
         self.exercise = exercise
         self._records = Records(exercise)
@@ -60,6 +67,8 @@ class ExerciseSession:
         if state is not None:
             with contextlib.suppress(msgspec.ValidationError):
                 self._state = msgspec.convert(state, State)
+        if pace is not None:
+            self._state.pace = pace
         self.is_restarted = state is not None and [step.id for step in exercise.steps] != list(self._state.steps)
         if state is None or self.is_restarted:
             self._begin(moment, seq)

@@ -5,6 +5,7 @@ lab. The leading lab is checked ten times a second. A sleeping lab is not woken.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from contextvars import Context
@@ -90,6 +91,7 @@ class ClassLabs:
     def __init__(self, class_id: int, room: ClassRoom, users: dict[str, int]) -> None:
         self._room = room
         self._users = users
+        self._class_id = class_id
         # Numbers of users are positive.
         self._observer_id = -1 - class_id
         self._labs: dict[str, str] = {}
@@ -97,9 +99,8 @@ class ClassLabs:
         self._lead = ""
         self._term: tuple[str, int] | None = None
         self._handout = 0
-        self._left: dict[str, str] = {}
-        """Labs of a lesson before, in which everyone may go on at their own pace."""
-        self._pace = 0
+        self._roles: dict[str, str] = {}
+        self._lesson, self._pace = "", 0
         self._is_pace_new = False
         self._has_ended = False
         self._stopped: frozenset[str] = frozenset()
@@ -113,7 +114,8 @@ class ClassLabs:
 
     def apply(self, now: Now) -> None:
         """Applies a change of what the class requires of its labs."""
-        self._is_pace_new = self._is_pace_new or self._pace != now.pace
+        self._is_pace_new = self._is_pace_new or (now.lesson, now.pace) != (self._lesson, self._pace)
+        self._lesson, self._pace, self._roles = now.lesson, now.pace, now.roles
         if now.ended and not self._has_ended:
             self._has_ended = True
             of_learners = {*self._labs.values(), *now.labs.values(), *now.fronts.values()}
@@ -125,7 +127,7 @@ class ClassLabs:
         if now.lead != self._term:
             # Each lead starts without a known position of its lab, even if it is the same as in the previous lead.
             self._term, self._lead_was = now.lead, None
-        self._labs, self._lead, self._pace = now.labs, now.lead_lab, now.pace
+        self._labs, self._lead = now.labs, now.lead_lab
         self._fronts = now.fronts
         self._wanted = now.paused
         self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")
@@ -135,9 +137,7 @@ class ClassLabs:
         """The class has gone on with another lesson, in other labs."""
         for lab in {*self._labs.values(), *self._fronts.values()}:
             host().set_policy(lab.partition("/")[0], AFTER_CLASS)
-        self._left |= self._labs
         self._phases.clear()
-        self._is_pace_new = True
 
     def learned(self, user_id: int, event: AnyEvent) -> None:
         """Something was written to a learner's learning log. Any thread may call it."""
@@ -201,11 +201,7 @@ class ClassLabs:
             self._room.tell(Given(ROOM, moved))
 
     async def _sweep(self) -> None:
-        left, self._left = self._left, {}
-        for p, address in left.items():
-            observer = self._observer(p, address)
-            if observer is not None:
-                await observer.set_pace(0)
+        await self._set_pace()
         moved = []
         for p, address in dict.fromkeys((*self._labs.items(), *self._fronts.items())):
             run, _, branch = address.partition("/")
@@ -221,10 +217,25 @@ class ClassLabs:
                 moved.append((p, seq, lab.clock().at_us))
             observer = self._observer(p, address)
             if observer is not None and self._labs.get(p) == address:
-                await observer.set_pace(self._pace)
                 self._compare_steps(p, address, observer, lab)
         if moved:
             self._room.tell(Given(ROOM, SeeLabs(tuple(moved))))
+
+    def pace_of(self, p: str, lesson: str) -> int:
+        """The last step of a lesson that a participant may reach in the labs of the class; 0: no limit."""
+        return self._pace if lesson == self._lesson and self._roles.get(p) == "learner" else 0
+
+    async def _set_pace(self) -> None:
+        """In all labs of the class that are open, also in branches that their learners have left, and in labs of
+        earlier lessons, in which everyone goes on at their own pace.
+        """
+        people = {user_id: p for p, user_id in self._users.items()}
+        for lab in host().labs():
+            for user_id, observer in list(lab.observers.items()):
+                if isinstance(observer, ExerciseObserver) and observer.class_id == self._class_id:
+                    pace = self.pace_of(people.get(user_id, ""), observer.shown.exercise)
+                    with contextlib.suppress(Refusal):  # the lab is being closed
+                        await observer.set_pace(pace)
 
     def _observer(self, p: str, address: str) -> ExerciseObserver | None:
         """Of a learner's lesson in a lab, if it is open."""

@@ -124,4 +124,6 @@ def _(state: State, event: room.ClassResumed, at_us: int, who: str) -> Sections:
 def _(state: State, event: room.ClassEnded, at_us: int, who: str) -> Sections:
     state.ended = event.why
     state.door = Door()
-    return ("class", "door")
+    # Labs stay with their learners, who go on without the class.
+    state.pace = 0
+    return ("class", "door", "pace")
