@@ -173,7 +173,10 @@ class Room:
         listener(self.board.now)
 
     def refresh(self) -> None:
-        """Names and texts were erased or changed in the database: rebuilds every section."""
+        """Names and texts were erased from the database: every page gets all sections anew, also one that was not
+        connected meanwhile.
+        """
+        self.boot = secrets.token_hex(4)
         self._writer.refresh()
 
     def touch(self, p: str) -> None:
@@ -322,6 +325,9 @@ class Room:
         for p in [p for p in self._seats if roles.get(p) != now_roles.get(p)]:
             for seat in list(self._seats[p]):
                 self._change_role(seat)
+        if published.starts_again:
+            for seat in self.seats():
+                seat.outbox.restart(seat.outbox.viewer)
         for seat in self.staff_seats():
             seat.outbox.notify()
         for p in news.people:

@@ -127,8 +127,8 @@ class Writer:
         self._jobs.put(lambda: self._watch.touch(p))
 
     def refresh(self) -> None:
-        """Names or texts have changed in the database: publishes all sections again."""
-        self._jobs.put(lambda: self._publish(self._published([], set(paths(self._state)))))
+        """Names or texts were erased from the database: publishes all sections again, and pages start with them."""
+        self._jobs.put(lambda: self._publish(self._published([], set(paths(self._state)))._replace(starts_again=True)))
 
     def close(self) -> None:
         """Writes everything and closes the log."""

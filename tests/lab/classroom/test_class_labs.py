@@ -33,12 +33,7 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
 @pytest.fixture
 def lab(classroom: Classroom) -> str:
     """The address of the lab of p2."""
-    slug = classroom.visitors["p2"].new_run()
-    run, ada = Run.objects.get(slug=slug), Participant.objects.get(number=2)
-    run.classroom, run.participant, ada.run = classroom.model, ada, run
-    run.save()
-    ada.save()
-    return f"{slug}/main"
+    return f"{classroom.give_lab('p2')}/main"
 
 
 def mode_of(frame: dict[str, Any]) -> str:
@@ -96,6 +91,7 @@ def test_fork_by_a_learner_is_their_lab_from_then_on(classroom: Classroom, lab: 
 
 
 def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) -> None:
+    """Acceptance statement 16, as the page of a learner shows it."""
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(run) as ada:
         teacher.until("snap")
@@ -132,6 +128,8 @@ def test_labs_of_a_class_that_has_ended_play_less_long_without_a_page(classroom:
 
 
 def test_pause_all_does_not_change_a_paused_lab(classroom: Classroom, lab: str) -> None:
+    """Acceptance statement 16."""
+
     async def until_stopped(host: Host) -> None:
         opened = host.open_lab(*lab.split("/"))
         assert opened is not None
@@ -180,11 +178,8 @@ def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom,
 
 
 def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(classroom: Classroom, lab: str) -> None:
-    leading = classroom.visitors["p1"].new_run(name="The instructor's")
-    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
-    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
-    run.save()
-    teacher_row.save()
+    """Acceptance statement 15: what is given; the class bench has the times."""
+    leading = classroom.give_lab("p1", name="The instructor's")
     with classroom.visitors["p1"].socket(leading) as socket:
         socket.run("kafka-topics.sh --create --topic given --partitions 1 --replication-factor 3")
         socket.ask({"k": "time", "op": "pause"})
@@ -209,11 +204,7 @@ def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(classroom: C
 
 
 def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
-    leading = classroom.visitors["p1"].new_run(name="The instructor's")
-    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
-    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
-    run.save()
-    teacher_row.save()
+    leading = classroom.give_lab("p1", name="The instructor's")
     asked: dict[str, Any] = {
         "form": "choice", "text": "What is first?", "lang": "en", "choices": ["an election", "a smaller ISR"],
         "holds": ["leader given-0 elected", "isr given-0 shrinks"],
@@ -259,11 +250,7 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
 
 
 def test_sleeping_lab_that_leads_again_is_shown_at_its_place(classroom: Classroom) -> None:
-    leading = classroom.visitors["p1"].new_run(name="The instructor's")
-    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
-    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
-    run.save()
-    teacher_row.save()
+    leading = classroom.give_lab("p1", name="The instructor's")
     with classroom.visitors["p1"].socket(leading) as socket, classroom.page("p1") as teacher:
         socket.ask({"k": "time", "op": "pause"})
         teacher.until("snap")
@@ -280,6 +267,7 @@ def test_sleeping_lab_that_leads_again_is_shown_at_its_place(classroom: Classroo
 
 
 def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Classroom, lab: str) -> None:
+    """Acceptance statement 14: 20 commands of a helper, and the lab as it was, byte for byte."""
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
         teacher.until("snap")

@@ -157,6 +157,15 @@ class Classroom:
         run = Run.objects.create(slug=f"lead-{self.slug}", owner=owner, name="Lead", seed=1, brokers=1)
         return f"{run.slug}/{run.branches.create(name='main').name}"
 
+    def give_lab(self, p: str, **form: str) -> str:
+        """A new run of a participant becomes their lab; returns its slug."""
+        run = Run.objects.get(slug=self.visitors[p].new_run(**form))
+        person = Participant.objects.get(classroom=self.model, number=int(p[1:]))
+        run.classroom, run.participant, person.run = self.model, person, run
+        run.save()
+        person.save()
+        return run.slug
+
     def close(self) -> None:
         """Closes the class, and takes it and its people out of the database that the tests of a process share."""
         self.server.call(lambda _: live_classes().close())

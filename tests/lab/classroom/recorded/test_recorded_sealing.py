@@ -17,7 +17,7 @@ from lab.classroom.events.poll import PollMade, PollOpened
 from lab.classroom.recorded.chapters import APART_US, MAX_TITLE, Landmark, Landmarks, StoredChapter, proposed
 from lab.classroom.recorded.sealed import SEALED, SealedManifest, path_of, read_events, read_manifest
 from lab.course.loader import course
-from lab.models import Participant, Run
+from lab.models import Participant
 from lab.web.recorded.replay_pages import class_address_time
 from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.memory_class import NoWords
@@ -32,18 +32,11 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
     made = Classroom(lab_server)
     Participant.objects.filter(classroom=made.model, number=2).update(nickname=NAME, consent="nickname")
     Participant.objects.filter(classroom=made.model, number=3).update(consent="not_recorded")
-    for number in (1, 2, 3):
-        slug = made.visitors[f"p{number}"].new_run(brokers="1")
-        run, person = Run.objects.get(slug=slug), Participant.objects.get(classroom=made.model, number=number)
-        run.classroom, run.participant, person.run = made.model, person, run
-        run.save()
-        person.save()
-    lead = Participant.objects.get(classroom=made.model, number=1).run
-    assert lead is not None
+    lead, _, _ = (made.give_lab(p, brokers="1") for p in ("p1", "p2", "p3"))
     with made.page("p1") as teacher, made.page("p2") as ada, made.page("p3") as bob:
         for page in (teacher, ada, bob):
             page.until("snap")
-        assert teacher.act("take_lead", lab=f"{lead.slug}/main")["k"] == "done"
+        assert teacher.act("take_lead", lab=f"{lead}/main")["k"] == "done"
         while not teacher.held.get("/lead_lab"):
             teacher.read()
         assert ada.act("ask", text=SECRET, lang="en", at={"lab": own_lab(made, 2)})["k"] == "done"
@@ -209,6 +202,7 @@ def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> Non
 
 
 def test_erasing_a_person_removes_name_texts_and_stage_from_the_recording(classroom: Classroom) -> None:
+    """Acceptance statement 24, of somebody who was on stage."""
     last_seq, lab = ask(classroom, "p1", "manifest.json")["last_seq"], own_lab(classroom, 2)
     assert any(NAME.encode() in path.read_bytes() for path in sealed_files(classroom))
     ask(classroom, "p2", "notes", "POST", {"at_us": 1, "text": f"{SECRET}, says {NAME}"})
