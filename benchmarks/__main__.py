@@ -79,12 +79,12 @@ def machine() -> dict[str, Any]:
 
 
 def print_table(rows: list[Row]) -> None:
-    """One line a figure."""
-    lines = [("bench", "what", "measured", "bar", "", "both sides")]
+    """One line a figure, with the acceptance statement that it belongs to, if any."""
+    lines = [("bench", "what", "measured", "bar", "", "statement", "both sides")]
     for row in rows:
         measured = "" if row.measured is None else f"{show(row.measured)} {row.unit}".strip()
         verdict = "" if row.verdict == "reported" else row.verdict
-        lines.append((row.bench, row.name, measured, row.bar, verdict, row.sides))
+        lines.append((row.bench, row.name, measured, row.bar, verdict, str(row.statement or ""), row.sides))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for number, line in enumerate(lines):
         cells = [

@@ -25,7 +25,8 @@ class Bar(NamedTuple):
 
 class Row(NamedTuple):
     """A bar's row of the table: `verdict` is ok, short, reported (not judged), absent where there was nothing to
-    compare with, or missing where the bench did not report it.
+    compare with, or missing where the bench did not report it. `statement`: the acceptance statement that the figure
+    belongs to, 0 for none.
     """
 
     bench: str
@@ -35,6 +36,7 @@ class Row(NamedTuple):
     bar: str
     sides: str
     verdict: str
+    statement: int
 
 
 def _against(
@@ -184,6 +186,7 @@ BARS = (
     Bar("class", "pause all, until the last lab that played", ("paused_ms",), "ms", "at most", 1_000),
     Bar("class", "a look, until the learner's page shows it", ("looked_ms",), "ms", "at most", 1_000),
     Bar("class", "a state given, until 40 see it in their own labs", ("given_ms",), "ms", "at most", 3_000),
+    Bar("class", "the last event of that state", ("given_seq",), "", "at least", 50_000),
     Bar("class", "40 act there at once: the first has an engine", ("first_woken_ms",), "ms", "at most", 1_000),
     Bar("class", "40 act there at once: the last has an engine", ("last_woken_ms",), "ms", "at most", 15_000),
     Bar("class", "participants' own event loop, late by, p99", ("late_p99_ms",), "ms"),
@@ -305,6 +308,41 @@ BARS = (
     Bar("replay", "sealing", ("seal_ms",), "ms"),
 )
 
+STATEMENTS: dict[tuple[str, Path], int] = {
+    ("class", ("first_lab_ms",)): 1,
+    ("class", ("labs_ms",)): 2,
+    ("class", ("joins_worst_ms",)): 4,
+    ("class", ("crowd_ms",)): 4,
+    ("class", ("crowd_frames",)): 4,
+    ("class", ("acts_p50_ms",)): 6,
+    ("class", ("acts_p99_ms",)): 6,
+    ("class", ("core_percent",)): 7,
+    ("class", ("rss_mb",)): 7,
+    ("class", ("leader_p99_ms",)): 7,
+    ("class", ("followed_per_s",)): 7,
+    ("class", ("observers_p99_ms",)): 8,
+    ("class", ("stalled_ratio",)): 8,
+    ("screens", ("p99_ms",)): 10,
+    ("screens", ("missed",)): 10,
+    ("class", ("looked_ms",)): 13,
+    ("class", ("given_ms",)): 15,
+    ("class", ("given_seq",)): 15,
+    ("class", ("first_woken_ms",)): 15,
+    ("class", ("last_woken_ms",)): 15,
+    ("class", ("paused_ms",)): 16,
+    ("replay", ("audio", "places")): 21,
+    ("replay", ("audio", "worst_ms")): 21,
+    ("replay", ("export_mb",)): 21,
+    ("replay", ("seek", "p99_ms")): 22,
+    ("replay", ("seek", "worst_off_events")): 22,
+}
+"""The acceptance statements of the live class (docs/CLASSES.md) that figures belong to."""
+
+
+def statement_of(bar: Bar) -> int:
+    """The number of the acceptance statement that a figure belongs to; 0 for none."""
+    return STATEMENTS.get((bar.bench, bar.figure), 0)
+
 
 def judge(bar: Bar, found: dict[str, Any]) -> Row:
     """Compares what a bench found with its bar."""
@@ -321,7 +359,7 @@ def judge(bar: Bar, found: dict[str, Any]) -> Row:
         above, below = (_at(found, side) for side in bar.of)
         if above is not None and below is not None:
             sides = f"{show(above)} / {show(below)}"
-    return Row(bar.bench, bar.name, measured, bar.unit, limit, sides, verdict)
+    return Row(bar.bench, bar.name, measured, bar.unit, limit, sides, verdict, statement_of(bar))
 
 
 def show(figure: float) -> str:

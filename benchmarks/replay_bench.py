@@ -2,8 +2,8 @@
 
 `audio`: at 20 places, how far the begin of a tone is from the picture of the stroke that was drawn at that instant.
 `seek`: to random instants, until the picture is complete. `open`: until the picture is there, the first time after the
-server has started, and later. Acceptance 21 and 22 of the live class. What a browser's recorder adds to the distance of
-sound and picture is measured by tests/browser/test_class_sound.py.
+server has started, and later. Acceptance statements 21 and 22 of the live class. What a browser's recorder adds to the
+distance of sound and picture is measured by tests/browser/test_class_sound.py.
 """
 
 import argparse

@@ -57,7 +57,8 @@ class Figures:
         labs: from the first learner who joins after that to the last who has a lab.
         paused: from pausing all labs to the last that played.
         looked: from looking at a learner's lab to the learner's page.
-        given: from giving a state to the last learner whose page shows it, in a lab of their own.
+        given: from giving a state to the last learner whose page shows it, in a lab of their own; `given_seq` is the
+            last event of that state.
         woken: from acting in all these labs at once to the first that has its engine, and to the last.
         refused, lost: acts that were refused, and sockets that ended by themselves.
         learned: from what a learner did in a lesson to the charts of the class that hold it; `rounds` of Spark made
@@ -80,6 +81,7 @@ class Figures:
     paused: float = float("nan")
     looked: float = float("nan")
     given: float = float("nan")
+    given_seq: float = float("nan")
     woken: tuple[float, float] = (float("nan"), float("nan"))
     learned: list[float] = field(default_factory=list)
     learned_at_ms: list[float] = field(default_factory=list)
@@ -117,6 +119,7 @@ class Figures:
             "paused_ms": self.paused,
             "looked_ms": self.looked,
             "given_ms": self.given,
+            "given_seq": self.given_seq,
             "first_woken_ms": self.woken[0],
             "last_woken_ms": self.woken[1],
             "core_percent": 100 * self.cpu_s / max(self.wall_s, 1e-9),

@@ -214,6 +214,7 @@ class Rehearsal:
             raise Refused("The state of the leading lab was not given.")
         await self._until("the state that was given", lambda: bool(board.handouts()))
         newest = max(board.handouts())
+        figures.given_seq = board.sections[f"/handouts/{newest}"]["seq"]
         async with patience("learners who take a state"):
             figures.given = max(await asyncio.gather(*(one.take(newest) for one in learners))) - began_ms
         began_ms = clock_ms()
