@@ -27,6 +27,7 @@ def at_the_door(lab_server: LabServer, monkeypatch: pytest.MonkeyPatch) -> Itera
 def test_a_class_of_three_is_taught(
     page: Page, lab_server: LabServer, at_the_door: None, complaints: list[str]
 ) -> None:
+    """Acceptance statement 25: with a keyboard and a screen reader alone."""
     reader = ScreenReader(page)
     page.set_viewport_size(WIDE)
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
@@ -98,6 +99,7 @@ def poll_is_given(reader: ScreenReader, learners: list[ClassPage]) -> None:
 def test_a_class_is_attended(
     page: Page, visitor: Visitor, lab_server: LabServer, at_the_door: None, complaints: list[str]
 ) -> None:
+    """Acceptance statement 25: with a keyboard and a screen reader alone."""
     visitor.post("/classes/new", title="Storage systems")
     room = Class.objects.latest("pk")
     assert room.code is not None

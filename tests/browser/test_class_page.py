@@ -201,6 +201,7 @@ def other_look_on_phones(staff: Page, ada: Page) -> None:
 
 
 def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], complaints: list[str]) -> None:
+    """Acceptance statements 1 (code, name, join), 13 (looks from the wall and from a question) and 25."""
     link = staff.locator(".address a").get_attribute("href") or ""
     ada, noah = newcomer(), newcomer()
     join(ada, link, "Ada")
@@ -228,6 +229,7 @@ def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], com
 
 @pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
 def test_the_board_fits_its_window(staff: Page, look: str) -> None:
+    """Acceptance statement 25, of the board and the projector."""
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".nobody")).to_be_visible()
     board = staff.url

@@ -89,6 +89,7 @@ def arrival(page: Page, path: str) -> object:
 def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(
     board: Page, lab_server: LabServer, tmp_path: Path
 ) -> None:
+    """Acceptance statement 21, with a real recorder: the bench has the 90 minutes."""
     board.get_by_role("button", name="Lead the class").click()
     expect(board.get_by_role("button", name="You lead")).to_be_visible()
     slug = board.url.rstrip("/").split("/")[-2]

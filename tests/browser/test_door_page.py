@@ -98,6 +98,7 @@ def test_the_front_page_takes_a_class_code(staff: Page, lab_server: LabServer) -
 def test_axe_finds_nothing_and_every_width_fits(
     staff: Page, learner: Page, lab_server: LabServer, complaints: list[str], look: str
 ) -> None:
+    """Acceptance statement 25, of the door."""
     join(learner, start_class(staff, waits=True), "Ada Okafor")
     expect(learner.get_by_role("status")).to_be_visible()
     room = class_of(staff)

@@ -80,6 +80,7 @@ def navigate(page: Page, dice: random.Random) -> str:
 
 @pytest.mark.soak
 def test_follower_shows_what_the_presenter_looks_at(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
+    """Acceptance statement 10: over 1,000 random navigations in `make soak`, at three widths."""
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     press(follower, "f")
     dice = random.Random(20)
@@ -100,6 +101,7 @@ SCROLLED = """() => [...document.querySelectorAll("#lab *")].filter(({ scrollTop
 
 @pytest.mark.soak
 def test_own_view_is_restored_after_following(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
+    """Acceptance statement 12: 100 times in `make soak`."""
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     follower.set_viewport_size({"width": 1280, "height": 620})
     dice = random.Random(12)
@@ -138,12 +140,19 @@ def type_line(page: Page) -> None:
     page.keyboard.press("Enter")
 
 
-#: By the names of static/lab/ui/store/interactions.js, which lists for all 30 whether they end following.
+def walk_lane(page: Page) -> None:
+    """To the next event of the selected node, of which there is none yet."""
+    press(page, ">")
+
+
+#: By the names of static/lab/ui/store/interactions.js, which lists for all 32 whether they end following. Those that
+#: take a class or a lesson are judged in tests/js/following.test.mjs alone.
 DETACHING: dict[str, Callable[[Page], object]] = {
     "command": type_line,
     "fork": lambda page: (press(page, "b"), page.locator("dialog .btn.pri").click()),
     "play": lambda page: press(page, "Space"),
     "speed": lambda page: press(page, "["),
+    "live": walk_lane,
     "step": lambda page: press(page, "."),
     "seek": lambda page: press(page, "3"),
     "screen": lambda page: press(page, "d"),
@@ -169,8 +178,10 @@ HARMLESS: dict[str, Callable[[Page], object]] = {
 
 
 def test_what_ends_following_and_what_does_not(context: BrowserContext, visitor: Visitor) -> None:
+    """Acceptance statement 11: the interactions of every page of a lab."""
     leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
     own = shown(follower)
+    leader.locator(".hw-node").nth(2).dispatch_event("click")
     following = follower.get_by_role("button", name="Following Lin")
     for name, do in [*HARMLESS.items(), *DETACHING.items()]:
         if not following.is_visible():

@@ -99,9 +99,13 @@ def test_large_view_fits_and_takes_the_pointer_where_it_is(with_topic: Page) -> 
 SCREENS = {"d": "disk", "n": "zookeeper", "o": "producers", "l": "alarms"}
 
 
+@pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-def test_axe_finds_nothing_on_the_screens(with_topic: Page, size: ViewportSize) -> None:
+def test_axe_finds_nothing_on_the_screens(with_topic: Page, size: ViewportSize, look: str) -> None:
+    """Acceptance statement 25, of the page of a lab. Names of lanes and cards describe the figures on them in words."""
     page = with_topic
+    page.goto(f"{page.url.split('?')[0]}?{look}")
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
     page.set_viewport_size(size)
     drawn = re.compile(r'label-content-name-mismatch: <g [^>]*class="hw-(lane|node|dock) ')
     found = violations(page)

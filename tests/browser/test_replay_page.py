@@ -124,6 +124,17 @@ def test_replay_shows_the_class_and_the_lab_as_they_were(replay: Page, recorded:
         assert violations(replay, within=part) == [], part
 
 
+@pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
+def test_axe_finds_nothing_in_the_replay(replay: Page, look: str) -> None:
+    """Acceptance statement 25, of the replay. Names of lanes and cards describe the figures on them in words."""
+    drawn = re.compile(r'label-content-name-mismatch: <g [^>]*class="hw-(lane|node|dock) ')
+    replay.goto(f"{replay.url.split('?')[0]}?{look}&at=99:59")
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
+    for size in (WIDE, PHONE):
+        replay.set_viewport_size(size)
+        assert [one for one in violations(replay) if not drawn.match(one)] == []
+
+
 def test_events_of_the_lab_link_to_the_class_time_at_which_they_were_shown(replay: Page) -> None:
     replay.get_by_role("button", name="Events").click()
     replay.locator(".instants button", has_text="killed").click()
@@ -252,6 +263,7 @@ def test_staff_set_chapters_after_the_class_and_a_typed_time_seeks(replay: Page)
 def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     replay: Page, complaints: list[str]
 ) -> None:
+    """Acceptance statement 22: captions."""
     replay.get_by_role("button", name="Transcript").click()
     replay.locator(".instants button", has_text="b1 is <b>gone</b>").click()
     caption = replay.locator("hw-replay-caption")
@@ -388,6 +400,7 @@ def test_address_seeks_to_an_instant_and_learners_see_only_what_they_may(page: P
 def test_recording_is_saved_as_a_page_that_replays_without_a_network(
     replay: Page, recorded: Classroom, browser: Browser, tmp_path: Path
 ) -> None:
+    """Acceptance statement 23: a page that plays from a file."""
     replay.get_by_role("button", name="Save as a page").click()
     dialog = replay.get_by_role("dialog", name="Save the recording as a page")
     expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^Size of the page: about \d+ KB\.$"))

@@ -69,7 +69,7 @@ test("a view that differs only in time shows nothing new", () => {
   assert.ok(!sameSight(null, view));
 });
 
-test("13 of 32 interactions detach a follower", () => {
+test("acceptance statement 11: 13 of 32 interactions detach a follower", () => {
   assert.equal(DETACHING.length, 13);
   assert.equal(HARMLESS.length, 19);
   assert.equal(new Set([...DETACHING, ...HARMLESS]).size, 32);

@@ -3,33 +3,62 @@
 import ast
 import re
 
-from benchmarks.bars import BARS
+from benchmarks.bars import BARS, statement_of
 from tests.support.paths import ROOT
 
 _ROW = re.compile(r"^\| (\d+) \| .*$", re.MULTILINE)
 STATEMENTS = list(range(1, 26))
 
 
-def names_in(path: str) -> set[str]:
-    """The functions that a test module defines."""
+def names_in(path: str) -> dict[str, str]:
+    """The functions that a test module defines, and what is said about each: by the module or by itself."""
     tree = ast.parse((ROOT / "tests" / path).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    module = ast.get_docstring(tree) or ""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {node.name: f"{module}\n{ast.get_docstring(node) or ''}" for node in functions}
 
 
-def test_every_statement_names_its_tests() -> None:
+def shown_by() -> dict[int, list[str]]:
+    """What shows each statement, by the table."""
     table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Acceptance statements and their tests")[2]
     rows = {int(match[1]): match[0] for match in _ROW.finditer(table)}
-    assert list(rows) == STATEMENTS
-    bars = {f"{bar.bench}: {bar.name}" for bar in BARS}
-    for number, row in rows.items():
-        shown = re.findall(r"`([^`]+)`", row.split(" | ")[2])
-        assert shown, f"nothing shows statement {number}"
-        for one in shown:
+    return {number: re.findall(r"`([^`]+)`", row.split(" | ")[2]) for number, row in rows.items()}
+
+
+def test_table_names_tests_and_figures_that_there_are() -> None:
+    shown = shown_by()
+    assert list(shown) == STATEMENTS
+    figures = {f"{bar.bench}: {bar.name}": statement_of(bar) for bar in BARS}
+    for number, names in shown.items():
+        assert names, f"nothing shows statement {number}"
+        for one in names:
             path, _, name = one.partition("::")
             if path.endswith(".py"):
                 assert not name or name in names_in(path), f"statement {number}: {one}"
+            elif path.endswith(".mjs"):
+                assert f"acceptance statement {number}:" in (ROOT / "tests" / path).read_text(), one
             else:
-                assert one in bars, f"statement {number}: {one}"
+                assert figures.get(one) == number, f"statement {number}: {one}"
+    of_figures = {number for number in figures.values() if number}
+    in_table = {number for number, names in shown.items() if any(one in figures for one in names)}
+    assert of_figures == in_table, "a figure that belongs to a statement is in its row"
+
+
+def test_each_statement_is_named_by_a_test_or_a_figure() -> None:
+    named = {statement_of(bar) for bar in BARS}
+    for number, names in shown_by().items():
+        for one in names:
+            path, _, name = one.partition("::")
+            if name and number in numbers_in(names_in(path)[name]):
+                named.add(number)
+    assert set(STATEMENTS) <= named, "its docstring says which statement it shows"
+
+
+def numbers_in(text: str) -> set[int]:
+    """The numbers of the statements that a docstring names."""
+    said = re.sub(r"\([^)]*\)", "", " ".join(text.split()))
+    found = re.findall(r"[Aa]cceptance statements? ((?:\d+(?:, | and | , )?)+)", said)
+    return {int(number) for numbers in found for number in re.findall(r"\d+", numbers)}
 
 
 def test_every_bad_input_of_a_recording_names_what_shows_it() -> None:

@@ -47,6 +47,7 @@ def on_their_own(page: Page) -> None:
 
 
 def test_the_class_follows_the_lab_on_stage(staff: Page, learners: tuple[Page, Page]) -> None:
+    """Acceptance statement 13: who is on stage sees it."""
     ada, noah = learners
     invite(staff, ada)
     ada.locator(".asked").get_by_label("with my name").check()

@@ -52,3 +52,33 @@ test("a span includes its start and excludes its end", () => {
   assert.equal(spanAt([[1, 2], [4, 6]], 2), null);
   assert.equal(spanAt([], 2), null);
 });
+
+test("acceptance statement 22: at every speed skipping saves what it says, and captions, chapters and notes are at their instants", () => {
+  const length_us = 300 * S;
+  const idle = [[10 * S, 20 * S], [40 * S, 100 * S], [150 * S, 152.5 * S]];
+  const off = [[120 * S, 130 * S]];
+  const cues = [[0.5 * S, 1.4 * S], [21 * S, 22 * S], [101 * S, 101.9 * S], [131 * S, 135 * S], [299 * S, 299.9 * S]];
+  const instants = [0.2 * S, 20.5 * S, 39.9 * S, 100.1 * S, 140 * S, 299.5 * S];
+  const idle_us = idle.reduce((sum, [from_us, to_us]) => sum + to_us - from_us, 0);
+  const frame_us = 1e6 / 60;
+  for (const speed of [0.5, 1, 1.5, 2, 4]) {
+    let [at_us, passed_us] = [0, 0];
+    const frames = [0];
+    while (at_us < length_us) {
+      at_us = advance(at_us, frame_us, { speed, idle, off });
+      passed_us += frame_us;
+      frames.push(at_us);
+    }
+    const whole_us = (length_us - 10 * S) / speed;
+    const told_us = saved(idle) / speed + idle.length * (IDLE_SHOWN_US / speed - IDLE_SHOWN_US);
+    assert.ok(Math.abs(whole_us - passed_us - told_us) < S, `${speed}: ${whole_us - passed_us} saved, ${told_us} told`);
+    assert.ok(told_us > idle_us / speed - 2 * S);
+    for (const [from_us, to_us] of cues) assert.ok(frames.some((one) => one >= from_us && one < to_us), `${speed}: caption at ${from_us}`);
+    // What is at an instant is shown with the first frame after it.
+    for (const one of instants) {
+      const first_us = frames.find((frame) => frame >= one);
+      assert.ok(first_us - one <= speed * frame_us + 1, `${speed}: ${one} at ${first_us}`);
+    }
+    assert.ok(!frames.some((one) => spanAt(off, one)), "nothing off the record is shown");
+  }
+});

@@ -311,6 +311,7 @@ def test_only_the_view_of_the_presenter_reaches_followers(classroom: Classroom) 
 
 
 def test_stalled_page_does_not_delay_others(classroom: Classroom) -> None:
+    """Acceptance statement 8: the figure is that of the class bench."""
     with ExitStack() as stack:
         stalled = stack.enter_context(classroom.page("p4"))
         stalled.until("snap")

@@ -1,5 +1,8 @@
 """Polls: rounds, splits, advice, and anonymous votes."""
 
+import asyncio
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +11,15 @@ import pytest
 from lab.classroom.acts import AnyAct, AnyFact, Given, facts, ops
 from lab.classroom.ballots import BallotBox
 from lab.classroom.events import poll
+from lab.classroom.journal import ClassJournal
 from lab.classroom.polls import Settling, advice, settling_of, split_of
 from lab.classroom.recorded.sealed import words_of
 from lab.classroom.state import Vote
 from lab.classroom.views import section
+from lab.classroom.writer import KEYS
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
+from tests.support.classroom.open_rooms import Chair, begun, run
 
 LEARNERS = [ADA, BOB, "p7", "p8", "p9", "p10"]
 
@@ -246,3 +252,53 @@ def test_revote_is_matched_also_after_a_restart(tmp_path: Path) -> None:
     other: BallotBox[str] = BallotBox(tmp_path / "1.key")
     other.put(vote("p1"), "")
     assert other.take(closes=True)[0][0].voter != one.voter, "nobody can be matched when the poll is over"
+
+
+def test_two_anonymous_rounds_of_40_are_counted_once_and_tell_nothing_of_their_voters(tmp_path: Path) -> None:
+    """Acceptance statement 19: over what learners' pages get, also when they are loaded again, and over all files of
+    the class once the poll has ended. Votes are not in the database.
+    """
+    learners = [f"p{number}" for number in range(20, 60)]
+    first = {p: "01"[number < 15] for number, p in enumerate(learners)}
+    second = {p: "01"[number < 35] for number, p in enumerate(learners)}
+
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        for p in learners:
+            await room_.do(Given("room", facts.SetPerson(p, "learner", lab=f"run-{p}/main")))
+        await room_.do(Given(TEACHER, ops.MakePoll("choice", "?", "en", ("a", "b"), True, True, "1"), "m", (1, 2, 3)))
+        page, sent = Chair(room_, learners[0]), ""
+        for round_, wanted in enumerate((first, second)):
+            await room_.do(Given(TEACHER, ops.OpenPoll(1), f"o{round_}"))
+            # Everyone answers twice: a page that is loaded again sends its answer with another id.
+            hasty = (room_.do(Given(p, ops.CastVote(1, "0", 10), f"h{round_}")) for p in learners)
+            final = (room_.do(Given(p, ops.CastVote(1, wanted[p], 50), f"f{round_}")) for p in learners)
+            voting = asyncio.gather(*hasty, *final)
+            # They are in their turn before the round is closed.
+            await asyncio.sleep(0)
+            await room_.do(Given(TEACHER, ops.ClosePoll(1), f"c{round_}"))
+            await voting
+            keys.add((tmp_path / KEYS / "1.key").read_bytes())
+            again = Chair(room_, learners[1])
+            sent += json.dumps(await page.frames()) + json.dumps(await again.frames())
+            room_.leave(learners[1], again)
+        assert '"splits"' not in sent and '"Voted"' not in sent and '"count": 40' not in sent
+        await room_.do(Given(TEACHER, ops.ShowSplit(1), "s"))
+        shown = json.dumps(await page.frames())
+        assert '"answers": {"0": 25, "1": 15}' in shown and '"answers": {"0": 5, "1": 35}' in shown
+        await room_.do(Given(TEACHER, ops.EndPoll(1), "e"))
+        await room_.close()
+
+    keys = set[bytes]()
+    run(test)
+    log = list(ClassJournal(tmp_path).after(0))
+    votes = [(at_us, who, act, event) for _, at_us, who, act, event in log if isinstance(event, poll.Voted)]
+    assert len(votes) >= 80 and {(who, act) for _, who, act, _ in votes} == {("", "")}
+    codes: list[list[str]] = [[vote.voter for *_, vote in votes if vote.round == round_] for round_ in (1, 2)]
+    assert all(len(set(of_round)) == 40 for of_round in codes) and set(codes[0]) == set(codes[1])
+    closed = {at_us for _, at_us, _, _, event in log if isinstance(event, poll.PollClosed)}
+    moments = Counter(at_us for at_us, *_ in votes)
+    assert all(count >= 5 or at_us in closed for at_us, count in moments.items()), "no time is that of one voter"
+    (key,) = keys
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(key in data or key.hex().encode() in data for data in files), "nobody can compute the codes again"

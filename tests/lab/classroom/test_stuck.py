@@ -1,6 +1,7 @@
-"""Detection of stuck learners, with the reason: table 4.7 on scripted learners (acceptance 18)."""
+"""Detection of stuck learners, with the reason: table 4.7 on scripted learners (acceptance statement 18)."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -192,3 +193,79 @@ def test_time_in_which_the_server_did_not_run_is_no_working_time(class_: Scripte
 def test_expected_time_is_at_least_a_minute() -> None:
     room_ = MemoryClass(steps=10, minutes=1)
     assert StuckWatch().expected_us(room_.state, 1) == 60 * US
+
+
+class Story(NamedTuple):
+    """What a learner does: at which second what; whether they do something each second; what the wall says, and when
+    its condition holds.
+    """
+
+    acts: dict[int, Callable[[Scripted, str], object]]
+    is_busy: bool = True
+    says: tuple[str, str, int] | None = None
+    due_s: float = 0.0
+
+
+STORIES: dict[str, Story] = {
+    "hand up": Story(
+        {30: lambda c, p: c.room.do(p, ops.RaiseHand(At(f"run-{p}/main")))}, says=("asks", "hand", 0), due_s=30
+    ),
+    "three commands fail": Story(
+        {10: lambda c, p: c.refuse(p, 3)}, says=("struggles", "refused", 3), due_s=1.5 * EXPECTED
+    ),
+    "all hints": Story(
+        {10: lambda c, p: c.room.fact(facts.TakeHint(p, "a-lesson", 1, 2))},
+        says=("struggles", "hints", 2),
+        due_s=1.5 * EXPECTED,
+    ),
+    "two resets": Story(
+        {second: lambda c, p: c.room.fact(facts.ResetWork(p, "a-lesson")) for second in (10, 20)},
+        says=("struggles", "resets", 2),
+        due_s=1.5 * EXPECTED,
+    ),
+    "a step is lost": Story(
+        {
+            5: lambda c, p: c.reach(p, 1),
+            10: lambda c, p: c.room.fact(facts.LoseStep(p, "a-lesson", 1, f"run-{p}/main", 5, 5)),
+        },
+        says=("struggles", "lost", 1),
+        due_s=10 + 1.5 * EXPECTED,
+    ),
+    "nothing is done": Story(
+        {second: lambda c, p: c.watch.touch(p) for second in range(1, 61)},
+        is_busy=False,
+        says=("idle", "nothing", 0),
+        due_s=60 + 2 * MINUTE,
+    ),
+    "long at a step": Story({}, says=("late", "long", 0), due_s=3 * EXPECTED),
+    "two commands fail, then the step is done": Story(
+        {10: lambda c, p: c.refuse(p, 2), 200: lambda c, p: c.reach(p, 1)}
+    ),
+    "three commands fail, then the step is done": Story(
+        {10: lambda c, p: c.refuse(p, 3), 150: lambda c, p: c.reach(p, 1)}
+    ),
+    "page hidden": Story({5: lambda c, p: c.watch.set_hidden(p, True)}, is_busy=False),
+    "away": Story({5: lambda c, p: c.room.fact(facts.GoAway(p, 0))}, is_busy=False),
+    "follows": Story({}, is_busy=False),
+}
+
+
+def test_twelve_learners_are_in_the_states_of_the_table_with_their_reasons() -> None:
+    """Acceptance statement 18: at once in one class, each state within five seconds of its condition, and no other."""
+    class_ = Scripted(len(STORIES))
+    learners = [person.p for person in class_.room.state.learners()]
+    people = dict(zip(learners, STORIES.items(), strict=True))
+    class_.room.do(TEACHER, ops.TakeLead("lead/main"))
+    for p, (name, _) in people.items():
+        if name != "follows":
+            class_.room.do(p, ops.Detach())
+    busy = tuple(p for p, (_, story) in people.items() if story.is_busy)
+    for second in range(1, 3 * EXPECTED + 6):
+        for p, (_, story) in people.items():
+            if second in story.acts:
+                story.acts[second](class_, p)
+        class_.run(1, busy=busy)
+    for p, (name, story) in people.items():
+        began = class_.of(p)
+        assert [one[1:] for one in began][:1] == ([story.says] if story.says else []), name
+        assert not began or -1 <= began[0][0] - story.due_s <= 5, (name, began)

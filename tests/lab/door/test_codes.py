@@ -25,10 +25,11 @@ from lab.classroom.names import checked_nickname, free_nickname, offered_nicknam
 from lab.models import MAX_NICKNAME_LENGTH
 from lab.texts.refusal import Refusal
 
-# Codes (acceptance 3)
+# Codes
 
 
 def test_there_are_1_296_words_of_latin_capitals_and_1_166_400_codes() -> None:
+    """Acceptance statement 3."""
     assert len(set(words())) == len(words()) == 1_296
     assert all(re.fullmatch("[A-Z]{3,7}", word) for word in words())
     assert CODES == 1_166_400
@@ -108,6 +109,7 @@ def test_an_address_has_sixty_tries_a_minute_over_all_its_browsers() -> None:
 
 
 def test_10_000_wrong_codes_a_minute_are_looked_up_at_most_300_times() -> None:
+    """Acceptance statement 3, with the chance of who guesses."""
     limits = WrongCodes()
     looked_up = sum(wrong(limits, n * 60 / 10_000, f"b{n}", f"2001:db8:{n:x}::1") == 0 for n in range(10_000))
     assert looked_up == SERVER_TRIES

@@ -3,16 +3,69 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes.live_class import live_classes
+from lab.classroom import presence
 from lab.models import Class, DevicePass, Participant, Run
+from tests.support.classroom.class_pages import Page as ClassPage
 from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import LabServer, Visitor
 
-# Coming back (acceptance 5)
+# Coming back
+
+
+def test_all_five_ways_lead_back_to_the_same_participant_and_lab_where_it_was(
+    room: Class, staff: Visitor, guest: Guest, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Acceptance statement 5: reload, 30 seconds offline, closed browser, second device, lost cookie with the key."""
+    key = key_on(guest.join(room.link_key, "Ada").text)
+    run = guest.new_run(brokers="1")
+    Participant.objects.filter(classroom=room, number=2).update(run=Run.objects.get(slug=run))
+    with guest.socket(run) as lab:
+        lab.play(["kafka-topics.sh --create --topic mine --partitions 1 --replication-factor 1"])
+        seq = lab.ask({"k": "time", "op": "now"})["seq"]
+    shown: list[dict[str, object]] = []
+
+    def is_back(visitor: Guest, have: int = 0, boot: str = "") -> ClassPage:
+        """The class and the lab open as they were."""
+        with page_of(lab_server, room.slug, visitor, have=have, boot=boot) as page:
+            assert page.until("welcome")["you"]["p"] == "p2"
+            if not have:
+                page.until("snap")
+                assert page.held["/mine"]["lab"] == f"{run}/main"
+        with visitor.socket(run) as lab:
+            shown.append(lab.of_kind("snap"))
+        assert shown[-1]["seq"] == seq and shown[-1]["state"] == shown[0]["state"]
+        return page
+
+    first = is_back(guest)
+    is_back(guest)
+    with page_of(lab_server, room.slug, staff) as board:
+        board.until("snap")
+        with monkeypatch.context() as hasty:
+            # Who has lost their connection is away at once, and not after ten seconds.
+            hasty.setattr(presence, "AWAY_AFTER_US", 0)
+            board.until_held("/people/p2 presence", "away")
+        is_back(guest, first.upto, first.boot)
+        board.until_held("/people/p2 presence", "here")
+    closed = guest.get(f"/join/{room.link_key}/")
+    assert closed.url.endswith(f"/classes/{room.slug}/")
+    is_back(guest)
+    page_ = guest.post(f"/classes/{room.slug}/elsewhere").text
+    handed = re.search(r"big-code mono\">([0-9A-Z]{4}-[0-9A-Z]{4})<", page_)
+    assert handed
+    phone = Guest(lab_server)
+    phone.post("/continue/", **{"pass": handed[1]})
+    is_back(phone)
+    is_back(guest)
+    other = Guest(lab_server)
+    other.post(f"/return/{room.slug}/", op="key", key=key)
+    is_back(other)
+    assert room.participants.count() == 2
 
 
 def test_closed_browser_comes_back_by_link_when_the_door_is_closed(room: Class, staff: Visitor, guest: Guest) -> None:

@@ -20,6 +20,7 @@ NOTHING_SHOWN = "class with an open door"
 
 @pytest.mark.parametrize("form", ["word", "digits", "address"])
 def test_code_and_name_suffice_to_join(room: Class, guest: Guest, form: str) -> None:
+    """Acceptance statement 1: the part of a learner."""
     room.refresh_from_db()
     assert room.code is not None
     if form == "address":

@@ -44,6 +44,8 @@ def in_threads(count: int, job: Any) -> list[Any]:
 
 
 def test_300_concurrent_joins_get_300_numbers_and_names(room: Class) -> None:
+    """Acceptance statement 4, without pages."""
+
     def join(n: int) -> int:
         return join_class(Class.objects.get(pk=room.pk), None, "Ada", "number", "en", timezone.now()).participant.number
 

@@ -202,12 +202,13 @@ def test_presence_of_others_is_not_sent(room: Class, guest: Guest, lab_server: L
     assert other.get(f"/api/classes/{room.slug}/presence").json == {"presence": ""}
 
 
-# Privacy (acceptance 24, what concerns the door)
+# Privacy
 
 
 def test_erasing_a_person_deletes_name_keys_and_cookies_at_once(
     room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
 ) -> None:
+    """Acceptance statement 24, of what concerns the door."""
     key = key_on(guest.join(room.link_key, "Zuleika Dobson").text)
     run = guest.new_run(brokers="1")
     guest.post(f"/classes/{room.slug}/elsewhere")

@@ -135,6 +135,7 @@ def test_hint_is_sent_when_it_is_asked_for() -> None:
 
 
 def test_no_response_of_the_server_has_a_text_that_is_not_due(lab_server: LabServer) -> None:
+    """What acceptance statement 17 builds on, without a class."""
     # No step was reached in an earlier test: the page of a lesson shows what an attempt has reached.
     visitor = Visitor(lab_server).sign_in_as("due-texts")
     answer = visitor.post(f"/course/{SLUG}/start")

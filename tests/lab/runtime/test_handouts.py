@@ -104,6 +104,7 @@ def test_copies_with_the_same_inputs_have_the_same_events(tmp_path: Path, handou
 
 
 def test_engine_of_a_copy_begins_at_the_handouts_checkpoint(tmp_path: Path) -> None:
+    """Acceptance statement 15: the engine of a copy executes nothing again."""
     recording, live = busy_run(tmp_path / "runs", 500)
     run_lines(live, ["broker kill 2"])  # no command runs now: an engine can be saved
     made = handout_folder("kite", 1, data=tmp_path)

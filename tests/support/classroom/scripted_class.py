@@ -1,7 +1,8 @@
 """`python -m tests.support.classroom.scripted_class FOLDER`: a class that receives acts until it is killed.
 
 It opens the class in the folder, prints the answers of the acts of before that it sends again (`again ID SEQ`), then
-those of new acts (`done ID SEQ`). Votes of an anonymous poll are answered late, as in a class.
+those of new acts (`done ID SEQ`), and each event that a page of the instructor gets (`saw EVENT`). Votes of an
+anonymous poll are answered late, as in a class.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from lab.classroom.journal import FORMAT, Header
 from lab.classroom.room import Room
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ROLES, TEACHER, NoWords
+from tests.support.classroom.open_rooms import Chair
 
 LEARNERS = [f"p{number}" for number in range(10, 22)]
 
@@ -27,11 +29,23 @@ async def serve(folder: Path, unanswered: list[str], seed: int) -> None:
         role = ROLES.get(p, "learner")
         await room.do(Given("room", facts.SetPerson(p, role, lab=f"run-{p}/main")))  # type: ignore[arg-type]
     draw = random.Random(seed)
+    page = Chair(room, TEACHER)
     await asyncio.gather(
+        _watch(page),
         *(_send(room, sent, "again") for sent in unanswered),
         _teach(room, draw),
         *(_learn(room, p, draw) for p in LEARNERS),
     )
+
+
+async def _watch(page: Chair) -> None:
+    """Reads all frames, as a page does."""
+    while True:
+        frame = json.loads(await page.outbox.next())
+        if "upto" in frame:
+            page.outbox.acknowledge(frame["upto"])
+        for event in frame.get("ev", ()):
+            print("saw", json.dumps(event, separators=(",", ":")), flush=True)
 
 
 async def _send(room: Room, sent: str, word: str) -> None:

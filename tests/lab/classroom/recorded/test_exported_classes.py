@@ -104,6 +104,7 @@ def ask(visitor: Visitor, slug: str, path: str) -> Any:
 
 
 def test_export_import_export_gives_the_same_file(teacher: Visitor, exported: bytes) -> None:
+    """Acceptance statement 23: the same manifest."""
     slug = imported(teacher, exported)
     assert teacher.get(f"/api/classes/{slug}/recording/export").body == exported
     entries = entries_of(exported)

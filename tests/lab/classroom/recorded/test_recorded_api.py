@@ -271,7 +271,7 @@ def view_at(classroom: Classroom, address: str, seq: int) -> Any:
 
 
 def test_taking_over_creates_a_run_with_the_recorded_view(classroom: Classroom, lab: str) -> None:
-    """Acceptance 23: at 20 instants; the recording is as before."""
+    """Acceptance statement 23: at 20 instants; the recording is as before."""
     before = {path: get(classroom, "p1", path) for path in ("labs/0/index.json", "map.json", "labs/0/segments/0.json")}
     last_seq = before["labs/0/index.json"]["last_seq"]
     for seq in sorted({1 + part * (last_seq - 1) // 19 for part in range(20)}):

@@ -1,0 +1,136 @@
+"""Acceptance statement 16: "Pause all" stops the labs of a class, whatever they do, and resuming restores each."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from lab.actions.classes.give_labs import give_own_lab
+from lab.actions.classes.join_class import join_class
+from lab.actions.classes.live_class import class_folder, close_classes
+from lab.classroom.events.lead import LabsSeen
+from lab.classroom.events.pace import AllPaused, TimerEnded
+from lab.classroom.journal import ClassJournal
+from lab.exercises.loader import exercises
+from lab.models import Class, Run
+from lab.runtime.host import Host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+from lab.runtime.pacer import Mode
+from tests.support.classroom.class_pages import page_of
+from tests.support.lab_server import LabServer, Visitor
+
+LESSON = next(iter(exercises().values()))
+WAYS: tuple[tuple[Mode, float], ...] = (
+    ("play", 1.0), ("play", 8.0), ("play", 0.25), ("event_paced", 2.0), ("pause", 4.0),
+)  # fmt: skip
+"""Mode and rate of the time of labs, in turn."""
+
+
+@pytest.fixture
+def room(lab_server: LabServer, visitor: Visitor) -> Iterator[Class]:
+    assert visitor.post("/classes/new", title="Replication", chapter=LESSON.slug).status == 200
+    made = Class.objects.get()
+    yield made
+    lab_server.call(lambda _: close_classes())
+    slugs = list(Run.objects.filter(classroom=made).values_list("slug", flat=True))
+
+    async def close(host: Host) -> None:
+        for slug in slugs:
+            await host.close_run(slug)
+
+    lab_server.call(close)
+    Run.objects.filter(slug__in=slugs).delete()
+    made.delete()
+    User.objects.filter(username__startswith="guest-").delete()
+
+
+class Labs:
+    """The labs of learners, each of which goes on in its way."""
+
+    def __init__(self, server: LabServer, room: Class, count: int) -> None:
+        self._server = server
+        self._people = [join_class(room, None, "", "number", "en", timezone.now()).participant for _ in range(count)]
+        self._open: list[Lab] = []
+        server.call(self._begin)
+
+    async def _begin(self, host: Host) -> None:
+        for number, participant in enumerate(self._people):
+            await give_own_lab(host, participant, lambda: None)
+            run = await Run.objects.aget(learners=participant)
+            lab = await host.lab(run.slug, "main")
+            await lab.act(lambda live, number=number: self._go(live, *WAYS[number % len(WAYS)]))  # type: ignore[misc]
+            lab.time_changed()
+            self._open.append(lab)
+
+    @staticmethod
+    def _go(live: LiveRun, mode: Mode, rate: float) -> None:
+        live.pacer.set_rate(rate)
+        live.pacer.set_mode(mode)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def names(self) -> list[str]:
+        return [one.source for one in self._people]
+
+    def until(self, holds: Callable[[Lab], bool]) -> None:
+        """Waits until it holds for each lab."""
+
+        async def wait(_: Host) -> None:
+            while not all(map(holds, self._open)):
+                await asyncio.sleep(0.01)
+
+        self._server.call(wait)
+
+    def places(self) -> list[tuple[int, int]]:
+        """The newest event of each lab, and its time."""
+        return [(lab.ring.last_seq, lab.clock().at_us) for lab in self._open]
+
+    def ways(self) -> list[tuple[Mode, float]]:
+        return [(lab.pacer.mode, lab.pacer.rate) for lab in self._open]
+
+    def until_later(self, places: list[tuple[int, int]]) -> None:
+        """Waits until those that play have gone on."""
+        before = dict(zip(map(id, self._open), places, strict=True))
+        self.until(lambda lab: lab.pacer.mode == "pause" or lab.ring.last_seq > before[id(lab)][0])
+
+
+@pytest.mark.soak
+def test_pause_all_stops_every_lab_and_resuming_restores_its_mode_and_rate(
+    lab_server: LabServer, visitor: Visitor, room: Class, rounds: Callable[[int], int]
+) -> None:
+    """Acceptance statement 16: 40 labs in `make soak`. The class bench measures that it takes less than a second."""
+    labs = Labs(lab_server, room, max(len(WAYS), rounds(40)))
+    wanted = [WAYS[number % len(WAYS)] for number in range(len(labs))]
+    with page_of(lab_server, room.slug, visitor) as teacher:
+        teacher.until("snap")
+        for p in labs.names():
+            while not teacher.held.get(f"/people/{p}", {}).get("lab"):
+                teacher.read()
+        assert labs.ways() == wanted
+        labs.until_later(labs.places())
+        assert teacher.act("pause_all")["k"] == "done"
+        labs.until(lambda lab: lab.pacer.stopped_by is not None)
+        stopped = labs.places()
+        assert {mode for mode, _ in labs.ways()} == {"pause"}
+        # A timer of the class runs while all labs stand; the class looks at them once a second.
+        assert teacher.act("set_timer", seconds=2)["k"] == "done"
+        while teacher.held.get("/timer") is not None or not any(
+            event[4][0] == "TimerEnded" for frame in teacher.frames for event in frame.get("ev", ())
+        ):
+            teacher.read()
+        assert labs.places() == stopped, "nothing has happened in them"
+        assert teacher.act("resume_all")["k"] == "done"
+        labs.until(lambda lab: lab.pacer.stopped_by is None)
+        assert labs.ways() == wanted
+        labs.until_later(stopped)
+    lab_server.call(lambda _: close_classes())
+    log = ClassJournal(class_folder(room.slug)).after(0)
+    paused_us = next(at_us for _, at_us, _, _, event in log if isinstance(event, AllPaused))
+    ended_us = next(at_us for _, at_us, _, _, event in log if isinstance(event, TimerEnded))
+    ends = dict(zip(labs.names(), (seq for seq, _ in stopped), strict=True))
+    seen = [event for _, at_us, _, _, event in log if isinstance(event, LabsSeen) and paused_us < at_us <= ended_us]
+    assert all(seq <= ends.get(p, seq) for event in seen for p, seq, _ in event.moved), "none has a later class time"
