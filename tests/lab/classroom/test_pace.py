@@ -13,8 +13,8 @@ from lab.exercises.loader import exercises
 from lab.models import Class, ExerciseProgress, Participant, Run
 from lab.runtime.host import Host
 from lab.urls import urlpatterns
-from tests.lab.exercises.test_due_texts import GIVEN, LANGUAGES, due_texts, plain, said
 from tests.support.classroom.class_pages import page_of
+from tests.support.classroom.due_texts import GIVEN, LANGUAGES, due_texts, plain, said
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
