@@ -131,11 +131,10 @@ class ClusterChanges(ControllerPart):
 
     def topics_changed(self) -> None:
         """Handles new and deleted topics (`processTopicChange`)."""
-        found = self.zk.topics()
+        found = dict.fromkeys(self.zk.topics())
         new = [topic for topic in found if topic not in self.context.assignments]
-        for topic in self.context.topics:
-            if topic not in found:
-                self.context.remove_topic(topic)
+        for topic in [topic for topic in self.context.assignments if topic not in found]:
+            self.context.remove_topic(topic)
         self.load_topics(new)
         self._create_partitions([partition for topic in new for partition in self.context.partitions_of(topic)])
 

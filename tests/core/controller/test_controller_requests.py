@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionItem,
@@ -308,3 +310,29 @@ def test_deletion_can_be_disabled() -> None:
     cluster.foreign("created", "/admin/delete_topics/orders", b"")
     assert cluster.store.children(0, "/admin/delete_topics") == []
     assert cluster.data("/brokers/topics/orders") is not None
+
+
+class CountedName(str):
+    """A name that counts how often it is compared with another one."""
+
+    __slots__ = ()
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def test_new_topic_is_found_without_comparing_all_topics_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster()
+    count = 200
+    for number in range(count):
+        cluster.try_create(CreateTopicSpec(name=f"t-{number}", partitions=1, replication_factor=1))
+    cluster.settle()
+    changes = cluster.controller.changes
+    names = [CountedName(name) for name in changes.zk.topics()]
+    assert len(names) == count
+    monkeypatch.setattr(changes.zk, "topics", lambda: names)
+    cluster.create("newest", (1,))
+    assert CountedName.comparisons <= 4 * count
