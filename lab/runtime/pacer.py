@@ -35,7 +35,7 @@ MAX_LATE_S = 2.0
 """The most by which a run that follows the wall runs something late. The shortest timeouts of sessions are longer."""
 REACHED_OVER_S = 2.0
 """The reached rate is an average over at least this much wall time."""
-CHUNK_EVENTS = 32
+CHUNK_EVENTS = 16
 CHUNK_US = 10_000
 """Between two looks at the clock within a slice, however few events there are: work that a broker does in slices of its
 own, such as the recovery of a log, has pauses of as long.
@@ -203,13 +203,12 @@ class Pacer:
         return max(arrival_us, core.now_us)
 
     def finish_instant(self, core: Core) -> None:
-        """Runs what is due at the engine's current instant, within the budget of a slice. One request may set off
-        thousands of events at one instant, such as the creation of many topics where messages take no time: others'
-        requests are served in between.
+        """Runs what is due at the engine's current instant, within what `run_slice` has left of the slice's budget. One
+        request may set off thousands of events at one instant, such as the creation of many topics where messages take
+        no time: others' requests are served in between.
         """
         now_us = core.now_us
-        self._ends = self._work_clock() + BUDGET_S, self._clock() + MAX_SLICE_S
-        while core.advance(now_us, max_events=CHUNK_EVENTS) >= CHUNK_EVENTS and not self._is_spent():
+        while not self._is_spent() and core.advance(now_us, max_events=CHUNK_EVENTS) >= CHUNK_EVENTS:
             pass
 
     def current_rate(self, core: Core) -> float:

@@ -323,6 +323,7 @@ def test_work_of_one_instant_is_run_in_slices(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=[0] * 1_000, cost_s=1e-3)
     pacer.set_mode("play")
     began_s = wall.now_s
+    pacer.run_slice(core)
     pacer.finish_instant(core)
     assert wall.now_s - began_s < 0.1 and core.happened
     # at once, and not after the pause that is made before timers
@@ -333,3 +334,18 @@ def test_work_of_one_instant_is_run_in_slices(wall: Wall) -> None:
         pacer.run_slice(core)
         assert wall.now_s - began_s < 0.1
     assert len(core.happened) == 1_000
+
+
+def test_turn_of_a_client_has_the_budget_of_one_slice(wall: Wall) -> None:
+    """It runs what is due, takes what has arrived, and runs what that sets off. The answer waits for its end."""
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 10**6, 500), cost_s=1e-3)
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    wall.now_s += 1
+    for _ in range(20):
+        began_s, before = wall.now_s, len(core.happened)
+        pacer.run_slice(core)
+        core._due[:0] = [core.now_us] * 50
+        pacer.finish_instant(core)
+        assert wall.now_s - began_s <= BUDGET_S + CHUNK_EVENTS * 1e-3
+        assert len(core.happened) > before
