@@ -185,7 +185,6 @@ def write_log(folder: Path, seq_at: Callable[[int], int], lab_length_us: int, ar
             log.waiting.clear()
     log.room(facts.EndClass())
     journal.append(log.waiting)
-    journal.sync()
     journal.close()
     return log.texts
 

@@ -58,7 +58,7 @@ class Labs:
 
     async def _begin(self, host: Host) -> None:
         for number, participant in enumerate(self._people):
-            await give_own_lab(host, participant, lambda: None)
+            await give_own_lab(host, participant, lambda _: None)
             run = await Run.objects.aget(learners=participant)
             lab = await host.lab(run.slug, "main")
             await lab.act(lambda live, number=number: self._go(live, *WAYS[number % len(WAYS)]))  # type: ignore[misc]
