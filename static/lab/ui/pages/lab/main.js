@@ -81,8 +81,11 @@ effect(() => {
 // The address contains the instant while it is in the past, so that a reload stays there; at the head it follows the
 // run.
 const WRITE_EVERY_MS = 300;
+const AT_ONCE = 20;
 let writing = 0;
-let chosen = -Infinity;
+/** How many choices may be written at once now: browsers limit how often an address changes. */
+let left = AT_ONCE;
+let chosen_ms = 0;
 /** The screen of the newest entry in the browser's history; switching to another one adds an entry. */
 let entered = shown.peek();
 function writeAddress() {
@@ -105,16 +108,20 @@ addEventListener("popstate", () => {
 });
 // The address is not changed until its instant has been reached.
 effect(() => {
+  void [place.value, panned.value];
   if (moment.value.seq) writeLater();
 });
 effect(() => {
-  void [partition.value, selection.value, shown.value, place.value, panned.value];
+  void [partition.value, selection.value, shown.value];
   if (!moment.peek().seq) return;
-  // What was chosen is in the address at once, for a reload that follows; browsers limit how often it may change.
-  const isFirst = performance.now() - chosen >= WRITE_EVERY_MS;
-  chosen = performance.now();
-  if (isFirst) untracked(writeAddress);
-  else writeLater();
+  // What was chosen is in the address at once, for a reload that follows.
+  const now_ms = performance.now();
+  left = Math.min(AT_ONCE, left + (now_ms - chosen_ms) / WRITE_EVERY_MS);
+  chosen_ms = now_ms;
+  if (left >= 1) {
+    left--;
+    untracked(writeAddress);
+  } else writeLater();
 });
 
 // The elements read the player when they are defined, and the picture is what people wait for, so they come last.
