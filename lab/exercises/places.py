@@ -88,12 +88,9 @@ def leader_of(view: View, partition: str) -> str:
     node = broker_node(leader)
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
-        # The page shows the leader that ZooKeeper names.
-        id = (
-            "goal.leader_waits"
-            if node in view["nodes"] and view["nodes"][node]["state"] == "up"
-            else "goal.leader_down"
-        )
+        # The page shows the leader that ZooKeeper names. One that starts or is frozen may have been elected, too.
+        is_down = node not in view["nodes"] or view["nodes"][node]["state"] == "down"
+        id = "goal.leader_down" if is_down else "goal.leader_waits"
         raise Unresolved(text(id, partition=partition, leader=node_text(node)))
     return node
 

@@ -113,7 +113,7 @@ test("groups show owners, previous owners, lag, and the time left in a state", (
     groups: { "g@b1": group, "a@b2": { ...group, group: "a", coordinator: "b2" } },
     partitions: { "t-0": { topic: "t", leader: 1 }, "t-1": { topic: "t", leader: 1 }, "t-2": { topic: "t", leader: 1 }, "__consumer_offsets-0": { topic: "__consumer_offsets", leader: 1 } },
     replicas: { "t-0@b1": { log_start_offset: 0, high_watermark: 5, log_end_offset: 6, first_unstable_offset: 4 } },
-    topics: { t: { partitions: 3 } }, nodes: { c1: { kind: "consumer", positions: { "t-0": 4 } } },
+    topics: { t: { partitions: 3 } }, nodes: { c1: { kind: "consumer", positions: { "t-0": 4 } } }, zk: {},
   };
   assert.deepEqual(groupNames(view), ["a@b2", "g@b1"]);
   assert.equal(isReplaced(view, "a@b2"), true);
@@ -131,9 +131,26 @@ test("groups show owners, previous owners, lag, and the time left in a state", (
     generation_id: 2, partitions: { t: 3 }, assignors: { mine: "keep" },
     members: [{ id: "c1-x", instance: "", topics: ["t"], owned: ["t-0"] }, { id: "c2-y", instance: "i", topics: ["t", "gone"], owned: ["t-1"] }],
   });
+
+test("a member begins at what its group has committed, until it has read something", () => {
+  const members = { "c1-x": { client: "c1", instance: "", topics: ["t"], assignment: ["t-0", "t-1"] } };
+  const node = { kind: "consumer", assignment: ["t-0", "t-1"], positions: { "t-1": 6 }, settings: { "group.id": "g" } };
+  const group = { group: "g", coordinator: "b1", partition: "__consumer_offsets-0", members, offsets: { "t-0": 3, "t-1": 1 }, previous: {} };
+  const view = {
+    groups: { "g@b2": { ...group, coordinator: "b2", offsets: {} }, "g@b1": group }, nodes: { c1: node }, zk: {},
+    partitions: { "t-0": { leader: 1 }, "t-1": { leader: 1 }, "__consumer_offsets-0": { leader: 1 } },
+    replicas: { "t-0@b1": { high_watermark: 10, log_end_offset: 10 }, "t-1@b1": { high_watermark: 7, log_end_offset: 7 } },
+  };
+  assert.deepEqual(lagRows(view, group, ["t-0", "t-1"]).map(({ position }) => position), [3, 6]);
+  assert.equal(memberLag(view, node), 7 + 1);
+  const zk = { "/consumers/g": { data: "" }, "/consumers/g/offsets/t/0": { data: "8" } };
+  assert.equal(memberLag({ ...view, groups: {}, zk }, node), 2 + 1);
+  assert.equal(memberLag({ ...view, groups: {} }, node), 1, "nothing is known of the group");
+});
   const joining = { ...group, offsets: {}, members: { "c1-x": { ...group.members["c1-x"], assignment: [] } } };
   assert.deepEqual(partitionsOf(view, joining), columns, "what it wants, before it owns any of it");
-  assert.equal(memberLag(view, { assignment: ["t-0", "t-1"], positions: { "t-0": 4 } }), 1);
+  const settings = { "group.id": "g" };
+  assert.equal(memberLag(view, { assignment: ["t-0", "t-1"], positions: { "t-0": 4 }, settings }), 1);
   assert.equal(waited(group, 20), null);
   assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
 });

@@ -5,6 +5,7 @@ from typing import Any
 from broker_core.texts import message_of, render, text
 from lab.exercises.moment import Moment
 from lab.exercises.places import Client, Partition, Unresolved
+from lab.exercises.places import committed as committed_of
 from lab.exercises.quantities.registry import quantity
 
 
@@ -96,8 +97,14 @@ def position(moment: Moment, client: Client) -> int:
 
 @quantity
 def position_in(moment: Moment, client: Client, partition: Partition) -> int:
-    """The position of a consumer in one of its partitions, -1 if it has none there."""
-    return int(_client(moment, client, "consumer")["positions"].get(partition, -1))
+    """The position of a consumer in one of its partitions, -1 if it has none there. Until a member has read from a
+    partition, that is what its group has committed.
+    """
+    node = _client(moment, client, "consumer")
+    known = node["positions"].get(partition)
+    if known is None and partition in node.get("assignment", ()):
+        known = committed_of(moment.view, node["settings"]["group.id"], partition)
+    return -1 if known is None else int(known)
 
 
 @quantity

@@ -10,13 +10,15 @@ from broker_core.texts import render
 from lab.exercises.happenings import EventHappens, ToolEnded
 from lab.exercises.loader import exercises
 from lab.exercises.moment import Moment
-from lab.exercises.places import Unresolved
+from lab.exercises.places import Unresolved, leader_of
 from lab.exercises.predicate import PREDICATES, Bound, GoalState, ask_all
 from lab.exercises.predicates import goal_of
 from lab.exercises.predicates.brokers import broker_is, paused
 from lab.exercises.predicates.logs import believes, dumped, high_watermark
 from lab.exercises.predicates.messages import has_read, parked, rpc_in_flight
 from lab.exercises.predicates.partitions import isr
+from lab.exercises.predicates.partitions import leader as leader_is
+from lab.exercises.predicates.settings import cut
 from lab.exercises.quantities import check_quantity, number_of
 from lab.exercises.setup import run_setup
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -230,3 +232,29 @@ def test_elected_leader_that_is_not_notified_yet_is_named_and_so_is_one_that_is_
     assert render(says) == (
         f"orders-0: broker {following} has been elected leader, but the controller has not notified it yet."
     )
+
+
+@pytest.mark.parametrize("state", ["frozen", "starting", "up"])
+def test_elected_leader_that_cannot_be_notified_is_not_said_to_be_down(state: str) -> None:
+    view = {"partitions": {"t-0": {"leader": 1}}, "replicas": {}, "nodes": {"b1": {"state": state}}}
+    with pytest.raises(Unresolved) as unresolved:
+        leader_of(view, "t-0")  # type: ignore[arg-type]
+    assert unresolved.value.why.id == "goal.leader_waits"
+
+
+def test_names_of_brokers_stand_apart_in_chinese_sentences() -> None:
+    moment = Learner().moment
+    found = moment.view["partitions"]["orders-0"]["leader"]
+    other = found % 3 + 1
+    says = leader_is(moment, partition="orders-0", broker=f"b{other}").says
+    assert render(says, "zh-CN") == f"orders-0 的首领是 broker {found}，应为 broker {other}。"
+    assert render(cut(moment, a="b1", b="b2").says, "zh-CN") == "broker 1 与 broker 2 之间的链路没有断开。"
+
+
+def test_member_is_at_what_its_group_has_committed_until_it_has_read() -> None:
+    member = {"kind": "consumer", "assignment": ["t-0", "t-1"], "positions": {"t-1": 6}, "settings": {"group.id": "g"}}
+    group = {"group": "g", "coordinator": "b1", "partition": "__consumer_offsets-0", "offsets": {"t-0": 3, "t-2": 2}}
+    view = {"nodes": {"c1": member}, "groups": {"g@b1": group}, "partitions": {"__consumer_offsets-0": {"leader": 1}}}
+    moment = Moment(view, 0, True)  # type: ignore[arg-type]
+    found = [number_of(moment, f"position_in(c1, {name})") for name in ("t-0", "t-1", "t-2")]
+    assert found == [3, 6, -1]

@@ -1,6 +1,7 @@
 // Readings of the view about consumer groups: partition owners, lag, and the last commits.
 
 import { byName, leaderReplica, partitionNames } from "./selectors.js";
+import { zookeeperGroups } from "./zookeeper_groups.js";
 
 /** @import { Group, View } from "./view.d.ts" */
 
@@ -76,14 +77,25 @@ export function lagRows(view, group, partitions) {
 }
 
 /** How many records a member has not read yet of all that it owns. @param {View} view @param {import("./view.d.ts").ConsumerNode} node */
-export function memberLag(view, { assignment = [], positions }) {
-  const behind = assignment.map((name) => (name in positions && view.partitions[name]
-    ? (leaderReplica(view, name)?.high_watermark ?? 0) - positions[name] : 0));
+export function memberLag(view, node) {
+  const { assignment = [], positions, settings } = node;
+  const group = assignment.every((name) => name in positions) ? undefined : groupNamed(view, settings["group.id"]);
+  const behind = assignment.map((name) => {
+    const position = positions[name] ?? group?.offsets[name];
+    return position !== undefined && view.partitions[name] ? (leaderReplica(view, name)?.high_watermark ?? 0) - position : 0;
+  });
   return behind.reduce((sum, lag) => sum + Math.max(0, lag), 0);
 }
 
+/** A group as its coordinator has it, or ZooKeeper. @param {View} view @param {string} name @returns {Owners | undefined} */
+function groupNamed(view, name) {
+  const key = Object.keys(view.groups).find((each) => view.groups[each].group === name && !isReplaced(view, each));
+  if (key !== undefined) return view.groups[key];
+  return `/consumers/${name}` in view.zk ? zookeeperGroups(view).find(({ group }) => group === name) : undefined;
+}
+
 /**
- * What the owner of a partition reads next, if it is a consumer of the lab.
+ * What the owner of a partition reads next, if it is a consumer of the lab: until it has read something, what the group has committed.
  * @param {View} view
  * @param {Owners} group
  * @param {string} name
@@ -91,7 +103,7 @@ export function memberLag(view, { assignment = [], positions }) {
 function positionOf(view, group, name) {
   const owner = Object.values(group.members).find(({ assignment }) => assignment.includes(name));
   const node = owner && view.nodes[owner.client];
-  return node?.kind === "consumer" ? node.positions[name] ?? null : null;
+  return node?.kind === "consumer" ? node.positions[name] ?? group.offsets[name] ?? null : null;
 }
 
 /** A group as an assignor sees it. @param {View} view @param {Group} group @returns {GroupFacts} */
