@@ -21,6 +21,7 @@ import msgspec
 from django.conf import settings
 
 from broker_core.texts import Value, text
+from lab.analytics import place
 from lab.analytics.build.found import branch_id
 from lab.analytics.jvm import SparkError, end_group, worker_environment
 from lab.analytics.orders import BuildTask, Cancel, Order, Report, StartTask, Task
@@ -90,8 +91,10 @@ class Analyst:
 
     def start(self) -> Job | None:
         """A job that starts Spark and warms it up, for somebody who will ask soon. It gives way to the first other job.
-        None if the worker runs already.
+        None if the worker runs already, and on a cluster, which is used only for questions.
         """
+        if not place.is_local():
+            return None
         with self._lock:
             if self.is_running:
                 return None

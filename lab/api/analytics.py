@@ -1,6 +1,7 @@
 """The analytics page, the charts of stored tables, and the job that brings the tables up to the run."""
 
 import asyncio
+import contextlib
 import json
 
 from asgiref.sync import sync_to_async
@@ -19,11 +20,12 @@ from lab.analytics.figures.stored import STAGES
 from lab.analytics.jobs import Priority, analyst
 from lab.analytics.orders import BuildTask
 from lab.analytics.serve.gold_reader import csv_of, is_made, parquet_of, shown
+from lab.analytics.store.objects import PlaceError, is_object_store
 from lab.api.history import for_branch
 from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.models import Branch
 from lab.preferences import preferences_of
-from lab.recordings.folder import branch_folder
+from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.lab import Lab
 
 
@@ -35,14 +37,22 @@ async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     user = await request.auser()
     assert isinstance(user, User)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
-    if not await asyncio.to_thread(is_made, branch_folder(run, branch)):
-        await asyncio.to_thread(analyst().start)
+    await asyncio.to_thread(_start_ahead, branch_folder(run, branch))
     name = await sync_to_async(selectors.shown_name)(user)
     context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": name}
     response = await sync_to_async(render)(request, "lab/analytics.html", context)
     # Plotly writes style attributes (lab.web.middleware).
     response.inline_styles = True  # type: ignore[attr-defined]
     return response
+
+
+def _start_ahead(folder: BranchFolder) -> None:
+    """Starts Spark if there is no chart of a branch. The page does not wait for an object store, and is shown although
+    tables cannot be read: it says so itself.
+    """
+    with contextlib.suppress(PlaceError, OSError):
+        if not is_object_store(str(settings.TABLES)) and not is_made(folder):
+            analyst().start()
 
 
 @require_GET

@@ -197,6 +197,20 @@ def test_start_ahead_gives_way_to_the_first_question(hands: Hands) -> None:
     hands._cancel_idle()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("SPARK_MASTER", "spark://owner:7077"), ("SPARK_REMOTE", "sc://owner:15002")]
+)
+def test_nothing_is_started_on_a_cluster_before_a_question(
+    hands: Hands, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert hands.start() is None and not hands.is_running
+    asked = hands.begin("a", NOTHING)
+    assert hands.sent() == [asked.id]
+    hands.report(asked, done=True)
+    hands._cancel_idle()
+
+
 def test_worker_goes_on_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
     out = io.BytesIO()
     worker = Worker(tmp_path / "spark.log", out)

@@ -2,12 +2,17 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from lab.analytics.jobs import analyst
 from lab.analytics.orders import StartTask
+from lab.analytics.store.builds import build_name
+from lab.api import analytics
+from lab.recordings.folder import BranchFolder
 from tests.support.lab_server import Visitor
 
 
@@ -37,6 +42,28 @@ def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, 
             return answer
         assert time.monotonic() < deadline_s, answer
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize("place", ["ftp://nowhere/tables", "damaged"])
+def test_page_is_shown_although_tables_cannot_be_read(
+    visitor: Visitor, run: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what is wrong with them, as soon as it asks for them."""
+    if place == "damaged":
+        (tmp_path / build_name(1)).parent.mkdir(parents=True)
+        (tmp_path / build_name(1)).write_bytes(b"?")
+        place = str(tmp_path)
+    monkeypatch.setattr(settings, "TABLES", place)
+    assert visitor.get(f"/r/{run}/main/analytics").status == 200
+    assert visitor.get(f"/api/runs/{run}/main/analytics/tables.json").status == 503
+
+
+def test_page_does_not_wait_for_an_object_store(visitor: Visitor, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[BranchFolder] = []
+    monkeypatch.setattr(analytics, "is_made", asked.append)
+    monkeypatch.setattr(settings, "TABLES", "s3://bucket/tables")
+    assert visitor.get(f"/r/{run}/main/analytics").status == 200
+    assert not asked and not analyst().is_running
 
 
 def test_tables_of_a_run_are_built_and_then_served_without_spark(
