@@ -131,6 +131,13 @@ test("groups show owners, previous owners, lag, and the time left in a state", (
     generation_id: 2, partitions: { t: 3 }, assignors: { mine: "keep" },
     members: [{ id: "c1-x", instance: "", topics: ["t"], owned: ["t-0"] }, { id: "c2-y", instance: "i", topics: ["t", "gone"], owned: ["t-1"] }],
   });
+  const joining = { ...group, offsets: {}, members: { "c1-x": { ...group.members["c1-x"], assignment: [] } } };
+  assert.deepEqual(partitionsOf(view, joining), columns, "what it wants, before it owns any of it");
+  const settings = { "group.id": "g" };
+  assert.equal(memberLag(view, { assignment: ["t-0", "t-1"], positions: { "t-0": 4 }, settings }), 1);
+  assert.equal(waited(group, 20), null);
+  assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
+});
 
 test("a member begins at what its group has committed, until it has read something", () => {
   const members = { "c1-x": { client: "c1", instance: "", topics: ["t"], assignment: ["t-0", "t-1"] } };
@@ -146,13 +153,6 @@ test("a member begins at what its group has committed, until it has read somethi
   const zk = { "/consumers/g": { data: "" }, "/consumers/g/offsets/t/0": { data: "8" } };
   assert.equal(memberLag({ ...view, groups: {}, zk }, node), 2 + 1);
   assert.equal(memberLag({ ...view, groups: {} }, node), 1, "nothing is known of the group");
-});
-  const joining = { ...group, offsets: {}, members: { "c1-x": { ...group.members["c1-x"], assignment: [] } } };
-  assert.deepEqual(partitionsOf(view, joining), columns, "what it wants, before it owns any of it");
-  const settings = { "group.id": "g" };
-  assert.equal(memberLag(view, { assignment: ["t-0", "t-1"], positions: { "t-0": 4 }, settings }), 1);
-  assert.equal(waited(group, 20), null);
-  assert.equal(waited({ ...group, due_us: 30 }, 20), 0.5);
 });
 
 test("a producer shows waiting batches by partition, requests in flight, and its memory", () => {
