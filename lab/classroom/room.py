@@ -176,7 +176,6 @@ class Room:
         """Names and texts were erased from the database: every page gets all sections anew, also one that was not
         connected meanwhile.
         """
-        self.boot = secrets.token_hex(4)
         self._writer.refresh()
 
     def touch(self, p: str) -> None:
@@ -326,6 +325,8 @@ class Room:
             for seat in list(self._seats[p]):
                 self._change_role(seat)
         if published.starts_again:
+            # Not before: what a page gets until now is still to be replaced.
+            self.boot = secrets.token_hex(4)
             for seat in self.seats():
                 seat.outbox.restart(seat.outbox.viewer)
         for seat in self.staff_seats():

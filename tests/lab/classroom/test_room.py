@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import shutil
+import threading
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -264,6 +265,30 @@ def test_page_that_was_away_gets_what_it_missed_or_a_snapshot(tmp_path: Path) ->
         room_ = await opened(tmp_path)
         frames = await Chair(room_, BOB, have).frames()
         assert frames[0]["k"] == "snap", "events of before the restart are not kept in memory"
+        await room_.close()
+
+    run(test)
+
+
+def test_page_that_comes_while_something_is_erased_starts_again_after_it(tmp_path: Path) -> None:
+    """What it got until then may have what was erased, also if it is away when that is sent again."""
+
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        goes_on = threading.Event()
+
+        def wait() -> None:
+            assert goes_on.wait(60)
+
+        room_._writer.call(wait)
+        room_.refresh()
+        bob, boot = Chair(room_, BOB), room_.boot
+        assert "snap" in [frame["k"] for frame in await bob.frames()]
+        room_.leave(BOB, bob)
+        goes_on.set()
+        await room_.read(lambda _: None)
+        await asyncio.sleep(0)
+        assert room_.boot != boot, "it gets a snapshot when it is back"
         await room_.close()
 
     run(test)
