@@ -85,6 +85,8 @@ class Room:
         self._is_closed = False
         self._shed = 0
         self._told_count: tuple[int, int] | None = None
+        self._hidden: set[str] = set()
+        """Participants all of whose pages are hidden."""
         self._replayed: dict[str, int] = {}
         """Participants who have only the replay in front, with the instant that it shows."""
         self._told_replayed: dict[str, int] | None = None
@@ -111,6 +113,7 @@ class Room:
         for p in expected:
             room._sockets.expect(p, room.now_us())
             # They do not count as idle until one of their pages is back.
+            room._hidden.add(p)
             writer.set_hidden(p, True)
         room._ticker = asyncio.create_task(room._tick(), context=Context())
         return room
@@ -197,10 +200,9 @@ class Room:
             self._told_count = None
         if seat.outbox.viewer.audience == "staff":
             self._told_replayed = None
-        self._note_replayed(p)
+        self._note_front(p)
         if not was_here:
             self.tell(Given(ROOM, ComeBack(p)))
-            self._writer.set_hidden(p, False)
 
     def leave(self, p: str, seat: Seat) -> None:
         """A socket ended."""
@@ -210,22 +212,24 @@ class Room:
         if not seats:
             self._seats.pop(p, None)
         self._sockets.closed(p, seat, self.now_us())
-        self._note_replayed(p)
+        self._note_front(p)
 
     def set_hidden(self, p: str, seat: Seat, hidden: bool) -> None:
         """A page went to the background, or came back."""
-        before = self._sockets.is_hidden(p)
         self._sockets.set_hidden(p, seat, hidden)
-        if self._sockets.is_hidden(p) != before:
-            self._writer.set_hidden(p, not before)
-        self._note_replayed(p)
+        self._note_front(p)
 
     def set_replayed(self, p: str, seat: Seat, at_us: int) -> None:
         """A page that replays the class shows another instant."""
         self._sockets.set_replayed(p, seat, min(at_us, self.now_us()))
-        self._note_replayed(p)
+        self._note_front(p)
 
-    def _note_replayed(self, p: str) -> None:
+    def _note_front(self, p: str) -> None:
+        """Which page a participant has in front may have changed: one was opened or closed, hidden or shown."""
+        is_hidden = self._sockets.is_hidden(p)
+        if self._sockets.is_here(p) and is_hidden != (p in self._hidden):
+            (self._hidden.add if is_hidden else self._hidden.discard)(p)
+            self._writer.set_hidden(p, is_hidden)
         at_us = self._sockets.replayed_us(p)
         was_so = self._replayed.pop(p, None) is not None
         if at_us is not None:

@@ -121,6 +121,45 @@ def test_learner_who_catches_up_is_here_and_is_not_stuck(tmp_path: Path) -> None
     run(test)
 
 
+async def idle(room_: Room, clocks: HandClocks, p: str) -> bool:
+    """Whether a learner who does nothing from now on is noticed."""
+    for _ in range(3 * 120 + 10):
+        clocks.us += US
+        await room_.do(Given("room", facts.Tick()))
+    return await room_.read(lambda state: state.people[p].stuck) == "idle"
+
+
+def test_learner_whose_lab_is_in_front_again_after_the_replay_is_looked_after(tmp_path: Path) -> None:
+    """The browser shows the lab's tab before the connection of the one that was closed has ended."""
+
+    async def test() -> None:
+        clocks = HandClocks()
+        room_ = await begun(tmp_path, clocks)
+        lab = Chair(room_, ADA)
+        room_.set_hidden(ADA, lab, True)
+        replay = Chair(room_, ADA, place="replay")
+        room_.set_replayed(ADA, replay, 1)
+        room_.set_hidden(ADA, lab, False)
+        room_.leave(ADA, replay)
+        assert await idle(room_, clocks, ADA)
+        await room_.close()
+
+    run(test)
+
+
+def test_learner_whose_only_page_in_front_was_closed_is_not_idle(tmp_path: Path) -> None:
+    async def test() -> None:
+        clocks = HandClocks()
+        room_ = await begun(tmp_path, clocks)
+        lab, other = Chair(room_, ADA), Chair(room_, ADA)
+        room_.set_hidden(ADA, other, True)
+        room_.leave(ADA, lab)
+        assert not await idle(room_, clocks, ADA)
+        await room_.close()
+
+    run(test)
+
+
 def test_a_replay_gets_nothing_of_what_is_shown_now(tmp_path: Path) -> None:
     async def test() -> None:
         room_ = await begun(tmp_path)
