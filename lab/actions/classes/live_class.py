@@ -202,6 +202,10 @@ class LiveClass:
         is_of_some = all(one.kind in _OF_ONE for one in noticed) and not self._is_all_due
         numbers = {one.number for one in noticed} if is_of_some else None
         self._is_all_due = True
+        if any(one.kind == "erased" for one in noticed):
+            # First: it does not depend on whether the log of the class can be written.
+            await sync_to_async(self.words.load)()
+            self.room.refresh()
         await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
         self._is_all_due = False
         for one in noticed:
@@ -219,9 +223,6 @@ class LiveClass:
         match notice.kind:
             case "renamed":
                 await self.room.do(Given(source_name(notice.by), Rename(source_name(notice.number))))
-            case "erased":
-                await sync_to_async(self.words.load)()
-                self.room.refresh()
             case "code_renewed":
                 self.room.tell_door(encode(Alarm(self.room.now_us(), "new_code")))
             case "under_attack":

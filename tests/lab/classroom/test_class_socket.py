@@ -427,3 +427,20 @@ def test_page_does_not_wait_for_an_update_that_failed(
         return not waiting.cancel()
 
     assert classroom.server.call(wait)
+
+
+def test_erased_person_is_removed_from_pages_even_if_the_class_cannot_state_it(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    async def patch(_: Any) -> None:
+        monkeypatch.setattr(await live_classes().of(classroom.model), "mirror", fail)
+
+    with classroom.page("p1") as teacher:
+        teacher.until_held("/people/p2 name", "Name 2")
+        classroom.server.call(patch)
+        me, erased = (Participant.objects.get(classroom=classroom.model, number=number) for number in (1, 2))
+        classroom.server.call(lambda _: sync_to_async(people.erase)(erased, me))
+        teacher.until_held("/people/p2 name", "")
