@@ -221,9 +221,11 @@ class ClassLabs:
         if moved:
             self._room.tell(Given(ROOM, SeeLabs(tuple(moved))))
 
-    def pace_of(self, p: str, lesson: str) -> int:
-        """The last step of a lesson that a participant may reach in the labs of the class; 0: no limit."""
-        return self._pace if lesson == self._lesson and self._roles.get(p) == "learner" else 0
+    def pace_of(self, p: str, lesson: str, joins_as: str = "") -> int:
+        """The last step of a lesson that a participant may reach in the labs of the class; 0: no limit. `joins_as`: the
+        role of somebody who has joined, but whom the class does not know yet.
+        """
+        return self._pace if lesson == self._lesson and self._roles.get(p, joins_as) == "learner" else 0
 
     async def _set_pace(self) -> None:
         """In all labs of the class that are open, also in branches that their learners have left, and in labs of
@@ -232,8 +234,11 @@ class ClassLabs:
         people = {user_id: p for p, user_id in self._users.items()}
         for lab in host().labs():
             for user_id, observer in list(lab.observers.items()):
-                if isinstance(observer, ExerciseObserver) and observer.class_id == self._class_id:
-                    pace = self.pace_of(people.get(user_id, ""), observer.shown.exercise)
+                if not isinstance(observer, ExerciseObserver) or observer.class_id != self._class_id:
+                    continue
+                # Somebody else has just joined, and has the pace of the class from the start.
+                if user_id in people:
+                    pace = self.pace_of(people[user_id], observer.shown.exercise)
                     with contextlib.suppress(Refusal):  # the lab is being closed
                         await observer.set_pace(pace)
 

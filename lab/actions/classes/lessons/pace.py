@@ -1,7 +1,7 @@
 """The pace of a class in the lessons of its learners: no step past it opens in a lab of the class."""
 
 from lab.actions.classes.live_class import live_classes
-from lab.models import Branch, Class
+from lab.models import Branch, Class, Presence
 from lab.texts.refusal import Refusal
 
 
@@ -22,4 +22,6 @@ async def pace_of_class(branch: Branch, lesson: str) -> int:
         except Refusal:
             # Its log cannot be read: nobody can set a pace.
             return 0
-    return live.labs.pace_of(run.participant.source, lesson)
+    participant = run.participant
+    joins_as = participant.role if participant.presence == Presence.IN else ""
+    return live.labs.pace_of(participant.source, lesson, joins_as)

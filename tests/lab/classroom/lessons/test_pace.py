@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.models import User
 
-from lab.actions.classes.live_class import close_classes
+from lab.actions.classes.live_class import LiveClass, close_classes
 from lab.exercises.loader import exercises
 from lab.models import Class, ExerciseProgress, Participant, Run
 from lab.runtime.host import Host
@@ -138,6 +138,25 @@ def test_lesson_that_is_started_again_keeps_to_the_pace_from_its_first_frame(pac
     paced.server.call(lambda host: host.close_run(paced.run))
     progress.save()
     with paced.ada.socket(paced.run) as lab:
+        lab.of_kind("exercise")
+        skip_all(lab)
+        assert paced.heard(lab)[:2] == ["done", "open"]
+    assert paced.early(1) == []
+
+
+def test_learner_whom_the_class_does_not_know_yet_is_kept_to_the_pace(
+    paced: Paced, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Acceptance statement 17: when hundreds join, the class takes note of them a moment after they have their labs."""
+
+    async def later(*_: object) -> None:
+        pass
+
+    paced.set_pace(1)
+    monkeypatch.setattr(LiveClass, "follow", later)
+    bob = Guest(paced.server)
+    assert bob.join(paced.model.link_key, "Bob").status == 200
+    with bob.socket(Run.objects.get(learners__classroom=paced.model, learners__number=3).slug) as lab:
         lab.of_kind("exercise")
         skip_all(lab)
         assert paced.heard(lab)[:2] == ["done", "open"]
