@@ -86,8 +86,8 @@ async def give_own_lab(
     """
     made: list[Branch] = []
 
-    def give() -> T:
-        if not is_fresh:
+    def give(*, is_known: bool) -> T:
+        if not is_known:
             participant.refresh_from_db(fields=["run", "role", "presence"])
             participant.classroom.refresh_from_db(fields=["settings"])
         if _has_labs(participant.classroom) and _wants_lab(participant):
@@ -98,9 +98,12 @@ async def give_own_lab(
         return then(made[0] if made else None)
 
     async def given() -> T:
-        async with _giving.setdefault(participant.pk, asyncio.Lock()):
+        lock = _giving.setdefault(participant.pk, asyncio.Lock())
+        # Another tab may get a lab while this one waits.
+        is_known = is_fresh and not lock.locked()
+        async with lock:
             try:
-                return await sync_to_async(give)()
+                return await sync_to_async(give)(is_known=is_known)
             finally:
                 # Also if `then` fails: the lab has been given.
                 for branch in made:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
+from lab.actions import start_run
 from lab.actions.classes.give_labs import give_own_lab, start_over_in_class
 from lab.actions.classes.join_class import join_class
 from lab.actions.classes.live_class import close_classes
@@ -211,6 +212,22 @@ def test_class_is_told_of_a_lab_even_if_its_page_cannot_be_shown(
     run = Run.objects.get(learners=participant)
     assert [one.number for one in noted] == [participant.number]
     assert lab_server.call(lambda host: host._policies.get(run.slug)) == IN_CLASS
+
+
+def test_page_that_waits_for_the_lab_of_another_tab_shows_it_although_there_may_be_no_other(
+    lab_server: LabServer, room: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    participant = join_class(room, None, "", "number", "en", timezone.now()).participant
+    monkeypatch.setattr(start_run, "MAX_GUEST_RUNS", 1)
+
+    async def come(host: Host) -> list[str]:
+        async def load() -> str:
+            me = await Participant.objects.select_related("classroom", "user", "run").aget(pk=participant.pk)
+            return await give_own_lab(host, me, lambda _: me.run.slug if me.run else "", is_fresh=True)
+
+        return list(await asyncio.gather(load(), load()))
+
+    assert lab_server.call(come) == [Run.objects.get(learners=participant).slug] * 2
 
 
 def test_learner_who_starts_over_stays_in_the_class(lab_server: LabServer, room: Class) -> None:
