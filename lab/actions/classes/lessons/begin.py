@@ -89,9 +89,10 @@ async def _made(host: Host, live: LiveClass, lesson: Exercise, language: str) ->
 
 
 async def _discard(host: Host, classroom: Class, branch: Branch, made: SetAside | None) -> None:
-    await delete_run(host, branch.run, confirmed=True)
+    # First, because a full disk may hinder the database.
     if made is not None:
         await asyncio.to_thread(discard_handout, handout_folder(classroom.slug, made.number))
+    await delete_run(host, branch.run, confirmed=True)
 
 
 def _enter(classroom: Class, branch: Branch, handout: int) -> BeginLesson:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 
 from lab.actions import give_state
 from lab.actions.classes.lessons import begin
@@ -160,6 +161,26 @@ def test_lesson_that_finds_the_disk_full_leaves_the_class_and_the_disk_as_they_a
         # There is space again.
         assert begin_lesson(teacher, SECOND)["k"] == "done"
         assert given(teacher, "/people/p2", "lab", labs["p2"]) == room.lab("p2")
+
+
+def test_handout_of_a_lesson_that_cannot_begin_is_removed_although_its_run_cannot_be_deleted(
+    room: LessonRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database needs space, too, to delete something."""
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OperationalError("database or disk is full")
+
+    folder = settings.DATA / "classes" / room.model.slug / "handouts"
+    before, runs = sorted(path.name for path in folder.iterdir()), list(Run.objects.values_list("pk", flat=True))
+    with room.page(room.teacher) as teacher:
+        teacher.until("snap")
+        with monkeypatch.context() as patched:
+            patched.setattr(Class, "save", full)
+            patched.setattr(Run, "adelete", full)
+            assert begin_lesson(teacher, SECOND)["status"] == 507
+        assert sorted(path.name for path in folder.iterdir()) == before
+    Run.objects.exclude(pk__in=runs).delete()
 
 
 def test_lesson_that_the_full_log_of_the_class_cannot_hold_begins_when_there_is_space(
