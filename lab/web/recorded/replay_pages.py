@@ -9,7 +9,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from lab.actions.classes.recorded_chapters import shown_chapters
-from lab.actions.classes.recordings import look_into
+from lab.actions.classes.recordings import instant_within, look_into
 from lab.api.recorded import Asker, for_class
 from lab.models import Class
 from lab.preferences import preferences_of
@@ -32,7 +32,7 @@ async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
     the class, or the instant is malformed.
     """
     classroom = asker.classroom
-    at_us = parse_class_instant(request.GET.get("at", "0:00"))
+    at_us = await instant_within(classroom, parse_class_instant(request.GET.get("at", "0:00")))
     length_us = await look_into(classroom, lambda found: found.length_us)
     chapters = await shown_chapters(classroom, preferences_of(request).language)
     context = {
@@ -40,7 +40,7 @@ async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
         "me": asker.me,
         "is_live": classroom.state != Class.State.ENDED,
         "is_staff": await sync_to_async(may)(asker.user, classroom, "staff"),
-        "at_us": min(at_us, length_us),
+        "at_us": at_us,
         "length": shown_class_instant(length_us),
         "chapters": [{"at": shown_class_instant(one["at_us"]), "title": one["title"]} for one in chapters],
     }

@@ -187,6 +187,9 @@ def test_recording_of_a_class_that_goes_on_states_its_time(classroom: Classroom,
         f"/api/classes/{classroom.slug}/recording/notes", {"at_us": before_us, "text": "now", "shared": False}
     )
     assert note.json["at_us"] == before_us, "a quiet class has instants after its last event"
+    at = f"{before_us // 60_000_000}:{before_us / 1_000_000 % 60:09.6f}"
+    page = classroom.visitors["p2"].get(f"/classes/{classroom.slug}/replay/?at={at}").text
+    assert f'data-at="{before_us}"' in page, "a link to one of them leads there"
     address = f"/api/classes/{classroom.slug}/recording/notes/{note.json['id']}"
     assert classroom.visitors["p2"].send_json("DELETE", address, None).status == 200
 
