@@ -84,3 +84,21 @@ def test_who_is_removed_while_catching_up_is_told_and_holds_no_place(page: Page,
         expect(page.get_by_role("alert")).to_contain_text("You are no longer in this class.")
         expect(board.locator(".tile")).to_have_count(1)
         assert teacher.act("end_class")["k"] == "done"
+
+
+def test_replay_that_has_caught_up_asks_a_server_that_is_gone_once_a_second(
+    page: Page, made: Classroom, board: Page
+) -> None:
+    replayed(page, made, "p2")
+    expect(board.locator(".tile", has_text="Name 2")).to_contain_text("catching up")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "manifest.json" in request.url else None)
+    page.route("**/manifest.json", lambda route: route.abort())
+    page.keyboard.press("End")
+    behind = page.locator("hw-replay-transport")
+    expect(behind).to_contain_text(re.compile(r"0:0[3-9] behind"))
+    page.get_by_role("button", name="Play", exact=True).click()
+    asked.clear()
+    # For at most 15 s.
+    expect(behind).to_contain_text(re.compile(r"0:1[2-8] behind"), timeout=20_000)
+    assert len(asked) <= 25

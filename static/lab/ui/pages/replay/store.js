@@ -25,6 +25,8 @@ const AHEAD_US = 10e6;
 const REFRESHED_MS = 5000;
 /** Distance from now, and from the known end, at which the replay of a live class becomes the class, microseconds. */
 const NOW_US = 2e6;
+/** Minimum interval at which it is asked for more at its known end, ms. */
+const ASKED_MS = 1000;
 /** Interval at which the page says how far behind it is, ms. */
 const BEHIND_MS = 1000;
 const MAX_FRAME_MS = 250;
@@ -213,11 +215,15 @@ function go(passed_ms) {
 }
 
 let arrives = false;
+let asked_ms = -Infinity;
 /** Reached the end; for a live class, unless it has gone on since it was asked for last. */
 async function arrived() {
   if (arrives) return;
   arrives = true;
-  if (manifest.peek()?.live) await refresh().catch(() => {});
+  if (manifest.peek()?.live && performance.now() - asked_ms >= ASKED_MS) {
+    asked_ms = performance.now();
+    await refresh().catch(() => {});
+  }
   arrives = false;
   const isLive = manifest.peek()?.live ?? false;
   if (isLive ? behindNow() > NOW_US : exact_us < last_us.peek()) return;
