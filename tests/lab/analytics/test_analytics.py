@@ -1,7 +1,6 @@
 """Jobs of the analytics page: a worker with Spark in it, which builds tables, and what becomes of them when it dies."""
 
 import errno
-import io
 import os
 import signal
 import stat
@@ -22,12 +21,11 @@ from broker_core.texts import render
 from lab.analytics import background, class_archive, jobs
 from lab.analytics.failures import explained
 from lab.analytics.jobs import Analyst, Job
-from lab.analytics.orders import BuildTask, Cancel, Order, Report, StartTask
+from lab.analytics.orders import BuildTask, Cancel, Order, Report
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import ConflictError
 from lab.analytics.tables.registry import TABLES
-from lab.analytics.worker import Worker
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -209,34 +207,6 @@ def test_nothing_is_started_on_a_cluster_before_a_question(
     assert hands.sent() == [asked.id]
     hands.report(asked, done=True)
     hands._cancel_idle()
-
-
-def test_worker_goes_on_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    worker = Worker(tmp_path / "spark.log", out)
-    worker.cancel("j1")
-    assert worker.do(Order("j1", StartTask()))
-    assert msgspec.json.decode(out.getvalue(), type=Report).cancelled
-    assert not (tmp_path / "spark.log").exists()  # no JVM
-
-
-def test_worker_ends_although_more_orders_may_come() -> None:
-    """Its code tells whether waiting jobs get another one."""
-    code = (
-        "import threading, queue; from lab.analytics.worker import _listen;"
-        "orders = queue.SimpleQueue();"
-        "threading.Thread(target=_listen, args=(None, orders), daemon=True).start();"
-        "orders.get()"
-    )
-    worker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
-    assert worker.stdin is not None
-    try:
-        worker.stdin.write(msgspec.json.encode(Order("j1", StartTask())) + b"\n")
-        worker.stdin.flush()
-        assert worker.wait(PATIENCE_S) == 0
-    finally:
-        worker.stdin.close()
-        worker.kill()
 
 
 def test_cancelled_job_stops_at_its_current_stage(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
-"""Memory that the worker and its JVM return between two tasks."""
+"""The worker between two tasks: it waits for orders, and returns memory, also that of its JVM."""
 
 import io
 import queue
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import cast
@@ -11,8 +13,10 @@ import pytest
 
 from lab.analytics import worker
 from lab.analytics.build import run
-from lab.analytics.orders import BuildTask, Order, Report
+from lab.analytics.orders import BuildTask, Order, Report, StartTask
 from lab.analytics.session import Spark
+from tests.support.lab_server import PATIENCE_S
+from tests.support.paths import ROOT
 
 ORDER = Order("j1", BuildTask("tables", ()))
 MANY_BYTES = 100_000_000
@@ -93,3 +97,31 @@ def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:
         assert before - runtime.totalMemory() > MANY_BYTES / 2
     finally:
         spark.stop()
+
+
+def test_worker_goes_on_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    started = worker.Worker(tmp_path / "spark.log", out)
+    started.cancel("j1")
+    assert started.do(Order("j1", StartTask()))
+    assert msgspec.json.decode(out.getvalue(), type=Report).cancelled
+    assert not (tmp_path / "spark.log").exists()  # no JVM
+
+
+def test_worker_ends_although_more_orders_may_come() -> None:
+    """Its code tells whether waiting jobs get another one."""
+    code = (
+        "import threading, queue; from lab.analytics.worker import _listen;"
+        "orders = queue.SimpleQueue();"
+        "threading.Thread(target=_listen, args=(None, orders), daemon=True).start();"
+        "orders.get()"
+    )
+    started = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
+    assert started.stdin is not None
+    try:
+        started.stdin.write(msgspec.json.encode(Order("j1", StartTask())) + b"\n")
+        started.stdin.flush()
+        assert started.wait(PATIENCE_S) == 0
+    finally:
+        started.stdin.close()
+        started.kill()
