@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes.give_labs import give_own_lab
@@ -20,6 +19,7 @@ from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Mode
 from tests.support.classroom.class_pages import page_of
+from tests.support.classroom.lesson_room import remove_class
 from tests.support.lab_server import LabServer, Visitor
 
 LESSON = next(iter(exercises().values()))
@@ -34,17 +34,7 @@ def room(lab_server: LabServer, visitor: Visitor) -> Iterator[Class]:
     assert visitor.post("/classes/new", title="Replication", chapter=LESSON.slug).status == 200
     made = Class.objects.get()
     yield made
-    lab_server.call(lambda _: close_classes())
-    slugs = list(Run.objects.filter(classroom=made).values_list("slug", flat=True))
-
-    async def close(host: Host) -> None:
-        for slug in slugs:
-            await host.close_run(slug)
-
-    lab_server.call(close)
-    Run.objects.filter(slug__in=slugs).delete()
-    made.delete()
-    User.objects.filter(username__startswith="guest-").delete()
+    remove_class(lab_server, made)
 
 
 class Labs:

@@ -61,17 +61,22 @@ def lesson_room(server: LabServer, teacher: Visitor, chapter: str = FIRST.slug) 
     try:
         yield made
     finally:
-        server.call(lambda _: close_classes())
-        slugs = list(Run.objects.filter(classroom=made.model).values_list("slug", flat=True))
+        remove_class(server, made.model)
 
-        async def close(host: Host) -> None:
-            for slug in slugs:
-                await host.close_run(slug)
 
-        server.call(close)
-        Run.objects.filter(slug__in=slugs).delete()
-        made.model.delete()
-        User.objects.filter(username__startswith="guest-").delete()
+def remove_class(server: LabServer, made: Class) -> None:
+    """Deletes a class with its labs and all guests."""
+    server.call(lambda _: close_classes())
+    slugs = list(Run.objects.filter(classroom=made).values_list("slug", flat=True))
+
+    async def close(host: Host) -> None:
+        for slug in slugs:
+            await host.close_run(slug)
+
+    server.call(close)
+    Run.objects.filter(slug__in=slugs).delete()
+    made.delete()
+    User.objects.filter(username__startswith="guest-").delete()
 
 
 def begin_lesson(page: Page, lesson: Any, after: int = 1, id: str = "") -> dict[str, Any]:

@@ -8,14 +8,12 @@ from typing import Any, TypeVar
 
 import pytest
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext
-from django.contrib.auth.models import User
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from lab.actions import start_run
 from lab.actions.classes.give_labs import give_own_lab, start_over_in_class
 from lab.actions.classes.join_class import join_class
-from lab.actions.classes.live_class import close_classes
 from lab.classroom.notices import Notice, forget_listener, on_notice
 from lab.exercises.loader import exercises
 from lab.models import Branch, Class, ExerciseProgress, Participant, Presence, Run
@@ -24,6 +22,7 @@ from lab.runtime.host import Host
 from lab.runtime.policy import IN_CLASS
 from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.guest import Guest
+from tests.support.classroom.lesson_room import remove_class
 from tests.support.classroom.slow_copies import copied_on_signal
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
@@ -42,17 +41,7 @@ def room(lab_server: LabServer, visitor: Visitor) -> Iterator[Class]:
     assert visitor.post("/classes/new", title="Replication", chapter=LESSON.slug).status == 200
     made = Class.objects.get()
     yield made
-    lab_server.call(lambda _: close_classes())
-    slugs = list(Run.objects.filter(classroom=made).values_list("slug", flat=True))
-
-    async def close(host: Host) -> None:
-        for slug in slugs:
-            await host.close_run(slug)
-
-    lab_server.call(close)
-    Run.objects.filter(slug__in=slugs).delete()
-    made.delete()
-    User.objects.filter(username__startswith="guest-").delete()
+    remove_class(lab_server, made)
 
 
 def disk_bytes(folders: list[Path]) -> int:

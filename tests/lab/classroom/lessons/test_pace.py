@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from django.contrib.auth.models import User
 
 from lab.actions.classes.live_class import LiveClass, close_classes
 from lab.exercises.loader import exercises
 from lab.models import Class, ExerciseProgress, Participant, Run
-from lab.runtime.host import Host
 from lab.urls import urlpatterns
 from tests.support.classroom.class_pages import page_of
 from tests.support.classroom.due_texts import GIVEN, LANGUAGES, due_texts, plain, said
 from tests.support.classroom.guest import Guest
+from tests.support.classroom.lesson_room import remove_class
 from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
 LESSON = exercises()["003-what-a-power-loss-takes"]
@@ -89,17 +88,7 @@ def skip_all(socket: LabSocketClient) -> None:
 def paced(lab_server: LabServer, visitor: Visitor) -> Iterator[Paced]:
     made = Paced(lab_server, visitor)
     yield made
-    lab_server.call(lambda _: close_classes())
-    slugs = list(Run.objects.filter(classroom=made.model).values_list("slug", flat=True))
-
-    async def close(host: Host) -> None:
-        for slug in slugs:
-            await host.close_run(slug)
-
-    lab_server.call(close)
-    Run.objects.filter(slug__in=slugs).delete()
-    made.model.delete()
-    User.objects.filter(username__startswith="guest-").delete()
+    remove_class(lab_server, made.model)
 
 
 def test_no_answer_to_a_learner_has_a_text_past_the_pace(paced: Paced) -> None:
