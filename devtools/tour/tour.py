@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -18,7 +18,7 @@ WAIT_S = 120.0
 """How long a stop waits for what it expects: long, for machines that have other things to do."""
 LOOK_MS = 100
 MAX_SENTENCE_LENGTH = 400
-OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
+WINDOW: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
 #: What a browser logs for an error response; a stop that provokes one does not report it as a defect of the page.
 ANSWERED_WITH_ERROR = "Failed to load resource"
 
@@ -31,6 +31,7 @@ class Tour:
         say: takes a line for each stop.
         process: the lab's process, where the walk may kill it and start it again.
         contexts: the browser contexts that the walk uses, where several walks share them.
+        options: how its contexts differ from others, as `Browser.new_context` takes it.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Tour:
         say: Callable[[str], None] = print,
         process: LabProcess | None = None,
         contexts: WarmContexts | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.browser = browser
         self.address = address
@@ -56,6 +58,7 @@ class Tour:
         self._shots = shots
         self._chapter = ""
         self._warm = contexts or WarmContexts(browser)
+        self._options = {**WINDOW, **(options or {})}
         self._contexts: list[BrowserContext] = []
         self._complaints: list[str] = []
 
@@ -107,11 +110,11 @@ class Tour:
 
     def visitor(self) -> BrowserContext:
         """A browser of its own, as another person's: no cookies yet."""
-        return self._prepare(self.browser.new_context(**OPTIONS))
+        return self._prepare(self.browser.new_context(**self._options))
 
     def page(self, context: BrowserContext | None = None) -> Page:
         """A page that has signed in, at the list of runs."""
-        page = (context or self._prepare(self._warm.take(OPTIONS))).new_page()
+        page = (context or self._prepare(self._warm.take(self._options))).new_page()
         page.on("pageerror", lambda error: self._complaints.append(error.message))
         page.on("console", lambda message: self._complaints.append(message.text) if message.type == "error" else None)
         page.goto(self.address)

@@ -16,10 +16,11 @@ from devtools.tour.chapters import CHAPTERS
 from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import LabPage
 from devtools.tour.lab_process import LabProcess, running_lab
-from devtools.tour.photographer import READY, SETTLED, SIZES, Photographer, check_width
+from devtools.tour.photographer import SETTLED, SIZES, Photographer, check_width
 from devtools.tour.shown import Shown
 from devtools.tour.tour import Tour, until
 from lab.analytics.jvm import archive_path, working_java
+from tests.support.lab_page import STILL
 
 # Chapters wait for what they expect, long enough for a machine that has other things to do.
 pytestmark = pytest.mark.timeout(3600)
@@ -53,19 +54,15 @@ class WidthCheck(Photographer):
     """Takes no pictures: looks whether something sticks out at the side, at each width."""
 
     def take(self, name: str, page: Page, prepare: Callable[[Page], None]) -> None:
-        """The page itself is the widest. A tab is loaded at the smallest width and then made wider."""
-        check_width(page, name)
-        with self.context_like(page, "en") as context:
-            tab = context.new_page()
-            smallest, *others = sorted(SIZES)[:-1]
-            tab.set_viewport_size({"width": smallest, "height": SIZES[smallest]})
-            tab.goto(page.url)
-            tab.wait_for_function(READY)
-            prepare(tab)
-            for width in (smallest, *others):
-                tab.set_viewport_size({"width": width, "height": SIZES[width]})
-                tab.evaluate(SETTLED)
-                check_width(tab, name)
+        """Gives the page's own window each width in turn; what `prepare` would open is open there."""
+        before = page.viewport_size
+        assert before
+        for width in sorted(SIZES):
+            page.set_viewport_size({"width": width, "height": SIZES[width]})
+            page.evaluate(SETTLED)
+            check_width(page, name)
+        page.set_viewport_size(before)
+        page.evaluate(SETTLED)
 
 
 @pytest.fixture
@@ -74,7 +71,7 @@ def tour(process: LabProcess, browser: Browser, contexts: WarmContexts, tmp_path
     running = running_lab(process.data)
     assert running, "the lab has ended"
     shots = WidthCheck(browser, tmp_path, contexts=contexts)
-    tour = Tour(browser, running.address, process.data, shots=shots, process=process, contexts=contexts)
+    tour = Tour(browser, running.address, process.data, shots=shots, process=process, contexts=contexts, options=STILL)
     yield tour
     tour.close_pages()
 

@@ -21,6 +21,22 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPIC = "kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3"
 
 
+#: Drawing each step of a movement is most of what a page costs whose time runs, and hardly any test looks at one.
+STILL = {"reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    """Of people who have asked for reduced motion. Tests that look at movements use `moving`."""
+    return {**browser_context_args, **STILL}
+
+
+@pytest.fixture
+def moving(page: Page) -> None:
+    """The page of somebody who has not asked for reduced motion."""
+    page.emulate_media(reduced_motion="no-preference")
+
+
 @pytest.fixture(scope="session")
 def contexts(browser: Browser) -> Iterator[WarmContexts]:
     """The browser contexts of a process: its tests load the page's modules from their cache."""
