@@ -41,7 +41,7 @@ class LabServer:
         self.address = f"http://{HOST}:{self.port}"
         self._server = Server(server_config())
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._ready.wait(PATIENCE_S), "the server did not start in time"
 
@@ -74,6 +74,10 @@ class LabServer:
         self._thread.join(END_S)
         self._listener.close()
         assert not self._thread.is_alive(), "the server did not stop in time"
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=self._server.config.get_loop_factory()) as runner:
+            runner.run(self._serve())
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -105,8 +105,9 @@ class Command(BaseCommand):
         address = f"{room.own_address(port)}/sign-in/?token={settings.SIGN_IN_TOKEN}"
         write_lab_file(LabFile(address, port, os.getpid(), zookeeper.address))
         try:
-            with class_archive_in_background():
-                asyncio.run(serve(listener, lambda: self._say(address, room, port), room))
+            loop_factory = server_config(room).get_loop_factory()
+            with class_archive_in_background(), asyncio.Runner(loop_factory=loop_factory) as runner:
+                runner.run(serve(listener, lambda: self._say(address, room, port), room))
         finally:
             analyst().stop()
             close_all()

@@ -14,6 +14,9 @@ FOLLOWERS_AT_ONCE = 16
 milliseconds, in which nothing else would be answered: not the page that leads, nor an act in a class.
 """
 
+BEAT_OVER = 0.001
+"""The part of a beat before its end that counts as the next one."""
+
 
 class Audience:
     """Use it from the event loop on which it was made."""
@@ -64,7 +67,9 @@ class Audience:
         if self._beat is None:
             # One beat for all watchers, who share the frames.
             beat_s = load.beat_s
-            self._beat = self._loop.call_at((self._loop.time() // beat_s + 1) * beat_s, self.notify_followers)
+            # A loop may count whole milliseconds, and is called at just the beat: that beat is over.
+            beats = int(self._loop.time() / beat_s + BEAT_OVER)
+            self._beat = self._loop.call_at((beats + 1) * beat_s, self.notify_followers)
 
     def notify_followers(self) -> None:
         """There may be something new for the pages that only look."""

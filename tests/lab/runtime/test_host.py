@@ -212,6 +212,36 @@ def test_hundreds_of_viewers_are_notified_some_at_a_time() -> None:
     asyncio.run(scene())
 
 
+class AtBeat(asyncio.SelectorEventLoop):
+    """A loop that counts whole milliseconds, and whose time is just that of a beat."""
+
+    NOW_S = 10.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted_s: list[float] = []
+
+    def time(self) -> float:
+        return self.NOW_S
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:  # type: ignore[override]
+        self.wanted_s.append(when)
+        return super().call_at(when, callback, *args, context=context)
+
+
+def test_viewers_get_ten_frames_a_second_from_a_loop_that_counts_whole_milliseconds() -> None:
+    async def scene() -> None:
+        audience = Audience()
+        audience.watchers |= cast(set[Watcher], {Follower()})
+        audience.time_moved()
+        (next_s,) = cast(AtBeat, asyncio.get_running_loop()).wanted_s
+        assert next_s == pytest.approx(AtBeat.NOW_S + 0.1), "the beat of this instant is over"
+        audience.close()
+
+    with asyncio.Runner(loop_factory=AtBeat) as runner:
+        runner.run(scene())
+
+
 def test_page_that_does_not_read_its_answers_is_closed(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
