@@ -94,7 +94,9 @@ def _run_once(folder: Path, *flags: str) -> None:
 
 def end_with_stdin() -> None:
     """Ends this process and its Java when standard input is closed, for example because the lab was killed."""
-    sys.stdin.buffer.read()
+    # Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end without being aborted.
+    while os.read(0, 1 << 16):
+        pass
     os.killpg(0, signal.SIGKILL)
 
 

@@ -411,6 +411,21 @@ def test_class_archive_is_abandoned_when_its_lab_is_killed() -> None:
         is_gone(java)
 
 
+def test_class_archive_that_is_made_ends_its_process_beside_a_running_lab() -> None:
+    # The thread waits for more input once it has taken the byte.
+    program = """
+import os, select, threading
+from lab.analytics.class_archive import end_with_stdin
+end, lab = os.pipe()
+os.write(lab, b"x")
+os.dup2(end, 0)
+threading.Thread(target=end_with_stdin, daemon=True).start()
+while select.select([0], [], [], 0)[0]:
+    pass
+"""
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
+
+
 @pytest.mark.parametrize(("after_s", "starts"), [(0.0, True), (600.0, False)])
 def test_class_archive_starts_some_time_after_the_lab_and_ends_with_it(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, after_s: float, starts: bool
