@@ -17,6 +17,7 @@ _HOVER_WIDTH = 44
 _LABEL_WIDTH, _LABEL_LINES = 26, 3
 _LABEL_LINE = 14
 _NAME_LETTERS = 16
+_STEP_LETTERS = 3
 _MARK_SHARE, _MARK_HEIGHT = 0.13, 0.3
 """What a mark of a question takes with its label on a phone, on both axes."""
 _FREE = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
@@ -92,10 +93,13 @@ def signs(rows: Rows, words: Words) -> Figure:
 
 
 def _short_places(places: Sequence[str]) -> list[str]:
-    """Steps below narrow columns: the number, and below that of the first step of each lesson the lesson's."""
+    """Steps below narrow columns: the number, and below that of the first step of each lesson the lesson's. A step that
+    the lesson does not have any more has an id instead.
+    """
     found, before = [], ""
     for place in places:
         lesson, _, number = place.rpartition(" · ")
+        number = _shortened(number, _STEP_LETTERS)
         found.append(number if lesson == before else f"{number}<br>{lesson}")
         before = lesson
     return found
@@ -103,7 +107,11 @@ def _short_places(places: Sequence[str]) -> list[str]:
 
 def _short_name(person: str) -> str:
     """A name beside a row: on a phone, columns need the width. The whole one is under the pointer."""
-    return person if len(person) <= _NAME_LETTERS else f"{person[: _NAME_LETTERS - 1].rstrip()}…"
+    return _shortened(person, _NAME_LETTERS)
+
+
+def _shortened(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
 
 
 def heat(x: Sequence[str], y: Sequence[str]) -> Figure:

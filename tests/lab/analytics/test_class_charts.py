@@ -167,12 +167,15 @@ def test_wrong_state_is_named_by_what_a_learner_reads() -> None:
 
 
 def test_labels_of_cells_are_short_on_both_axes() -> None:
-    rows = [*TABLES["gold.attempt_steps"], *(step(ADA, name, lesson="002-finding-an-offset") for name in ("x", "y"))]
+    rows = [
+        *TABLES["gold.attempt_steps"],
+        *(step(ADA, name, lesson="002-finding-an-offset") for name in ("x", "renamed-since")),
+    ]
     scene = SCENE._replace(people={ADA: Person(2, "Augusta Ada King, Countess of Lovelace"), BO: Person(3)})
     figure = figures_of(OF_CLASS, {"gold.attempt_steps": rows}, scene)["class_steps"]
     x, y = figure["layout"]["xaxis"], figure["layout"]["yaxis"]
-    assert x["tickvals"] == ["002 · x", "002 · y", "011 · 1", "011 · 2"]
-    assert x["ticktext"] == ["x<br>002", "y", "1<br>011", "2"]
+    assert x["tickvals"] == ["002 · renamed-since", "002 · x", "011 · 1", "011 · 2"]
+    assert x["ticktext"] == ["re…<br>002", "x", "1<br>011", "2"]
     assert y["tickvals"][0] == "p2 Augusta Ada King, Countess of Lovelace"
     assert y["ticktext"] == ["p2 Augusta Ada…", "p3"]
 
