@@ -1,28 +1,24 @@
 """The tables of a live class: made from its logs in memory, repeatedly, and not stored.
 
-They are made by the same functions as in a build. A round is cheaper: it uses one partition and no files, reads only
+They are made by the same functions as in a build. A round is cheaper: its queries are planned already, it reads only
 new log records, and makes only tables with new acts. After the class a build stores them.
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F
 
 from lab.analytics.build.acts import ROWS, Clock, FoundLog, clock_of, rows_of
-from lab.analytics.build.current import no_rows
 from lab.analytics.build.segments import appended
-from lab.analytics.build.sizes import applied
+from lab.analytics.standing import StandingQueries
 from lab.analytics.store.ledger import ReadRange
-from lab.analytics.tables import BRANCH_COLUMNS, Table, Tables
 from lab.analytics.tables.registry import TABLES
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 STEPS = "gold.attempt_steps"
 ITEMS = "gold.item_statistics"
@@ -30,17 +26,11 @@ OF_ANSWERS = ("gold.misconceptions", "gold.mistake_groups", "gold.calibration")
 """Made of answers and wrong states, and of how many learners there are."""
 OF_CLASS = ("gold.stuck_points",)
 """Made of what the class itself noted."""
-AT_ONCE = 2
-"""Number of tables that are made at a time."""
 LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
 _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")
 _NOTED = (*_STUCK, "ClassOpened", "LessonBegan")
-_SETTINGS = {
-    # One partition and no broadcast: each query is one task.
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.constraintPropagation.enabled": "false",
-}
+ACTS = "silver.acts"
 
 
 @dataclass
@@ -74,9 +64,8 @@ class LiveClasses:
     """Classes that are viewed while they are live."""
 
     def __init__(self, spark: "SparkSession") -> None:
-        self._spark = spark
+        self.queries = StandingQueries(spark)
         self._classes: dict[str, _Class] = {}
-        self._no_branches = no_rows(spark, dict(column.strip().split(" ") for column in BRANCH_COLUMNS.split(",")))
 
     def tables(self, classroom: str, found: Sequence[FoundLog]) -> dict[str, list[dict[str, Any]]]:
         """The rows of each table that has changed since it was last asked for.
@@ -94,18 +83,17 @@ class LiveClasses:
         now = _Class(logs, known.acts, known.steps, noted, known.people)
         made: dict[str, pa.Table] = {}
         if changed or is_noted:
-            with applied(self._spark, _SETTINGS):
-                fresh = [logs[name].fresh for name in sorted(changed - gone)]
-                # One query for both: planning it takes most of its time.
-                acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
-                is_own = pc.is_null(acts["class_us"])
-                if changed:
-                    learnt = acts.filter(is_own)
-                    self._learn(now, learnt, changed, gone, classroom)
-                    made = self._of_lessons(now, learnt, classroom)
-                if is_noted:
-                    frames = {"silver.acts": self._frame(acts.filter(pc.invert(is_own)))}
-                    made |= {name: self._rows(TABLES[name], frames, classroom) for name in OF_CLASS}
+            fresh = [logs[name].fresh for name in sorted(changed - gone)]
+            # One query for both.
+            acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
+            is_own = pc.is_null(acts["class_us"])
+            if changed:
+                learnt = acts.filter(is_own)
+                self._learn(now, learnt, changed, gone, classroom)
+                made = self._of_lessons(now, learnt, classroom)
+            if is_noted:
+                self.queries.give("noted", acts.filter(pc.invert(is_own)))
+                made |= {name: self._rows(name, classroom, {ACTS: "noted"}) for name in OF_CLASS}
         # After a failure the next round starts from the beginning.
         self._classes[classroom] = now
         return {name: rows.to_pylist() for name, rows in made.items()}
@@ -117,8 +105,8 @@ class LiveClasses:
         theirs = now.acts.filter(pc.is_in(now.acts["log"], pa.array(sorted(changed), pa.string())))
         here = pc.unique(pc.filter(theirs["lesson"], pc.equal(theirs["class"], classroom)))
         # Attempts at a lesson are counted over all work in it, including outside the class.
-        frame = self._frame(theirs.filter(pc.is_in(theirs["lesson"], pc.drop_null(here))))
-        steps = self._rows(TABLES[STEPS], {"silver.acts": frame}, classroom)
+        self.queries.give("changed", theirs.filter(pc.is_in(theirs["lesson"], pc.drop_null(here))))
+        steps = self._rows(STEPS, classroom, {ACTS: "changed"})
         now.steps = steps if now.steps is None else pa.concat_tables([_without(now.steps, changed), steps])
 
     def _of_lessons(self, now: _Class, newest: pa.Table, classroom: str) -> dict[str, pa.Table]:
@@ -128,27 +116,22 @@ class LiveClasses:
         people = pc.count_distinct(in_class["learner"]).as_py()
         is_answered = pc.any(pc.is_in(newest["kind"], pa.array(_ANSWERED))).as_py() or people != now.people
         now.people = people
-        frames = {"silver.acts": self._frame(in_class), STEPS: self._frame(now.steps)}
-        wanted = (ITEMS, *OF_ANSWERS) if is_answered else (ITEMS,)
-        # Planning one keeps a core busy while a page waits for the result.
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            rows = pool.map(lambda name: self._rows(TABLES[name], frames, classroom), wanted)
-            return {STEPS: now.steps, **dict(zip(wanted, rows, strict=True))}
+        self.queries.give("steps", now.steps)
+        wanted = [ITEMS]
+        if is_answered:
+            self.queries.give("acts", in_class)
+            wanted += OF_ANSWERS
+        rows = {name: self._rows(name, classroom, {ACTS: "acts", STEPS: "steps"}) for name in wanted}
+        return {STEPS: now.steps, **rows}
 
     def _silver(self, acts: pa.Table) -> pa.Table:
-        return self._rows(TABLES["silver.acts"], {"bronze.acts": self._frame(acts)})
+        self.queries.give("fresh", acts)
+        return self.queries.rows(TABLES[ACTS], {"bronze.acts": "fresh"})
 
-    def _rows(self, table: Table, frames: Mapping[str, "DataFrame"], classroom: str = "") -> pa.Table:
-        given = Tables(table, {name: frames[name] for name in table.needs}, _no_events, self._no_branches)
-        made = table.make(given)
-        if classroom:
-            made = made.where(F.col("class") == classroom)
-        columns = (F.col(column.name).cast(column.type).alias(column.name) for column in table.columns)
-        return made.select(*columns).toArrow()
-
-    def _frame(self, rows: pa.Table) -> "DataFrame":
-        # As one chunk: Spark treats an empty chunk, from a log without acts, as the end of the data.
-        return self._spark.createDataFrame(rows.combine_chunks()).coalesce(1)
+    def _rows(self, table: str, classroom: str, sets: Mapping[str, str]) -> pa.Table:
+        """The rows of a table for a class."""
+        rows = self.queries.rows(TABLES[table], sets)
+        return rows.filter(pc.equal(rows["class"], classroom))
 
 
 def _without(table: pa.Table, logs: set[str]) -> pa.Table:
@@ -180,7 +163,3 @@ def _read(found: FoundLog, known: _Log | None) -> _Log:
     rows, clock = rows_of(found, new.spans, clock)
     ranges = (*before.ranges, *new.ranges)
     return _Log(found.people, found.rooms, ranges, max(before.last_seq, new.last_seq), clock, rows, is_anew)
-
-
-def _no_events(name: str) -> "DataFrame":
-    raise KeyError(f"{name}: only tables of branches read events of runs")

@@ -3,23 +3,27 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import override_settings
 from pyspark.sql import SparkSession
 
 from lab.analytics.build.gone import erase_gone
-from lab.analytics.build.live import LIVE, LiveClasses
+from lab.analytics.build.live import ACTS, LIVE, LiveClasses
 from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import class_log, learner_log, logs
 from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.cli.making import expire
+from lab.analytics.standing import StandingQueries
 from lab.analytics.store.builds import Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.reading import rows
+from lab.analytics.tables.registry import TABLES
 from lab.classroom.events import help, pace, poll, room, work
 from lab.classroom.journal import FORMAT, ClassJournal, Header
 from lab.learning.events import (
@@ -212,10 +216,7 @@ def test_rounds_of_a_running_class_match_a_build(lesson: Lesson) -> None:
     live = LiveClasses(lesson.session)
     found = logs(["kite"])
     tables = live.tables("kite", found)
-    assert tables.keys() == set(LIVE)
-    for name, found_rows in tables.items():
-        stored = lesson.rows(name, **{"class": "kite"})
-        assert stored and sorted(map(repr, found_rows)) == sorted(map(repr, stored)), name
+    insist_on_stored(lesson, tables)
     # Nothing new, then something of the class alone, which is in the tables of no lesson.
     assert live.tables("kite", found) == {}
     lesson.write(65, "room", pace.LessonBegan("acks", 3, 10, (1, 1, 1), 2))
@@ -228,14 +229,60 @@ def test_rounds_of_a_running_class_match_a_build(lesson: Lesson) -> None:
     # A hint changes no table of answers.
     hint = HintShown(lesson="first-steps", run="r1", branch="main", step="cut", hint=1)
     append(lesson.users[0].pk, hint, NOON_MS + 500_000)
-    assert live.tables("kite", found).keys() == {"gold.attempt_steps", "gold.item_statistics"}
+    hinted = live.tables("kite", found)
+    assert hinted.keys() == {"gold.attempt_steps", "gold.item_statistics"}
+    tables |= changed | hinted
+    # What is made anew of other rows by queries that Spark has planned before.
+    where: dict[str, Any] = {"lesson": "first-steps", "branch": "main"}
+    split = WrongStateShown(**where, run="r1", step="cut", wrong="split", misconception=OTHER)
+    append(lesson.users[0].pk, split, NOON_MS + 500_000)
+    again = PredictionSettled(
+        **where, run="r2", step="again", choice="b", choices=4, p=0.9, outcome="a", right=False, brier=1.2,
+        misconception=TAG, tags=(TAG,),
+    )  # fmt: skip
+    append(lesson.users[1].pk, again, NOON_MS + 500_000)
+    tables |= live.tables("kite", found)
+    assert lesson.build() != []
+    insist_on_stored(lesson, tables)
+    # A class of one, and what is left of the first one without this learner.
+    (one,) = (log for log in found if log.entry.learner == lesson.person(0))
+    alone = live.tables("owl", [replace(one, rooms={"r1": "owl"})])
+    assert {(row["learner"], row["class"]) for row in alone["gold.attempt_steps"]} == {(lesson.person(0), "owl")}
+    assert [row["learners"] for row in alone["gold.misconceptions"]] == [1]
+    left = live.tables("kite", [log for log in found if log is not one])
+    assert {row["learner"] for row in left["gold.attempt_steps"]} == {lesson.person(number) for number in range(1, 6)}
+    assert {row["learners"] for row in left["gold.item_statistics"] if row["step"] == "guess"} == {5}
+    # A round plans nothing.
+    assert live.queries.planned == {ACTS, *LIVE}
+
+
+def test_query_with_rows_that_spark_keeps_is_planned_again(session: SparkSession) -> None:
+    table = TABLES["gold.calibration"]
+    shuffled = replace(table, make=lambda t: table.make(t).repartition(2, "stop"))
+    queries = StandingQueries(session)
+    answer = {"class": "kite", "kind": "PredictionSettled", "learner": "ada", "choices": 4, "right": True, "at_ms": 1}
+    for made in (table, shuffled):
+        for p in (0.5, 0.9):
+            queries.give("acts", pa.Table.from_pylist([answer | {"p": p}]))
+            assert queries.rows(made, {ACTS: "acts"})["said"].to_pylist() == [p]
+        assert queries.planned == ({table.name} if made is table else set())
+        queries = StandingQueries(session)
+
+
+def insist_on_stored(lesson: Lesson, tables: dict[str, list[dict[str, Any]]]) -> None:
+    """Raises AssertionError if the tables of a class are not those of a build."""
+    assert tables.keys() == set(LIVE)
+    for name, found in tables.items():
+        stored = lesson.rows(name, **{"class": "kite"})
+        assert stored and sorted(map(repr, found)) == sorted(map(repr, stored)), name
 
 
 def test_only_new_events_are_read_and_erased_learners_are_removed(lesson: Lesson) -> None:
     lesson.write(70, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
+    lesson.write(71, "p1", help.HandRaised("p2", "r2/main", 3, 9, "", ""))
     before = len(lesson.rows("bronze.acts"))
     assert lesson.build() != []
-    assert len(lesson.rows("bronze.acts")) == before + 4
+    assert len(lesson.rows("bronze.acts")) == before + 2
     # One was erased from the class, one deletes their history, one is to be forgotten.
     erased, deleted, forgotten = (lesson.person(number) for number in (4, 5, 3))
     Participant.objects.filter(number=5).update(user=None)

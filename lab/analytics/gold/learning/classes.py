@@ -106,42 +106,65 @@ ITEMS = Table(
 def _mistakes(acts: "DataFrame") -> "DataFrame":
     """Each wrong choice or wrong state with a tag."""
     rows = acts.where(in_class() & F.col("misconception").isNotNull() & F.col("class_us").isNull())
-    is_state = F.col("kind") == "WrongStateShown"
-    rows = rows.where(is_state | ~F.col("right"))
-    return rows.select(
-        "class", "learner", "lesson", F.col("misconception").alias("tag"), "p", "at_ms", is_state.alias("is_state")
-    )
+    rows = rows.where(_is_state() | ~F.col("right"))
+    return rows.select("class", "learner", F.col("misconception").alias("tag"), "at_ms")
 
 
 def misconceptions(t: Tables) -> "DataFrame":
-    mistakes = _mistakes(t.acts)
+    rows = _tagged(t.acts.where(in_class()))
+    of_learner = Window.partitionBy("class", "tag", "learner")
+    is_mistake = F.col("is_mistake")
+    rows = rows.withColumn("wrong_ms", F.min(F.when(is_mistake, F.col("at_ms"))).over(of_learner))
+    is_later = F.col("at_ms") > F.col("wrong_ms")
+    next_ms = F.min(F.when(~is_mistake & is_later, F.col("at_ms"))).over(of_learner)
+    is_refuted = ~is_mistake & (F.col("at_ms") == F.col("next_ms")) & F.col("right")
+    # Several counts of distinct values would multiply the rows.
+    found = (
+        rows.withColumn("next_ms", next_ms)
+        .groupBy("class", "tag")
+        .agg(
+            _learners(is_mistake).alias("learners"),
+            F.count_if(~is_mistake).alias("asked"),
+            F.avg(F.when(is_mistake, F.col("p"))).alias("p_mean"),
+            _learners(is_mistake & (F.col("p") >= SURE)).alias("sure"),
+            F.count_if(is_mistake & ~F.col("is_state")).alias("by_choice"),
+            F.count_if(is_mistake & F.col("is_state")).alias("by_state"),
+            F.array_sort(F.collect_set(F.when(is_mistake, F.col("lesson")))).alias("lessons"),
+            F.min("wrong_ms").alias("first_ms"),
+            _learners(is_refuted).alias("refuted"),
+            _learners(is_mistake & is_later).alias("returned"),
+        )
+    )
     own = t.acts.where(in_class() & F.col("class_us").isNull())
     people = own.groupBy("class").agg(F.count_distinct("learner").alias("all"))
-    answers = t.acts.where(in_class() & F.col("kind").isin(*_ANSWERS))
-    asked = answers.select("class", "learner", "at_ms", "right", F.explode_outer("tags").alias("tag")).where(
-        "tag is not null"
+    found = found.where("learners > 0").join(people, "class", "left")
+    return found.withColumn("share", F.col("learners") / F.col("all"))
+
+
+def _tagged(acts: "DataFrame") -> "DataFrame":
+    """A row for each misconception that a question offered, and for each that a wrong choice or wrong state shows."""
+    is_mistake = F.col("misconception").isNotNull() & F.col("class_us").isNull() & (_is_state() | ~F.col("right"))
+    offered = F.when(F.col("kind").isin(*_ANSWERS), F.col("tags"))
+    shown = F.when(is_mistake, F.array("misconception"))
+    columns = [F.col(name) for name in ("class", "learner", "lesson", "p", "at_ms", "right")]
+    columns.append(_is_state().alias("is_state"))
+    # As one list, so that the acts are read once: the misconception that is shown is the last one.
+    both = acts.withColumns({"offered": F.coalesce(offered, F.array()), "shown": F.coalesce(shown, F.array())})
+    rows = both.select(*columns, F.size("offered").alias("offers"), F.posexplode(F.concat("offered", "shown")))
+    return (
+        rows.withColumnRenamed("col", "tag")
+        .withColumn("is_mistake", F.col("pos") == F.col("offers"))
+        .where("tag is not null")
     )
-    counts = asked.groupBy("class", "tag").agg(F.count("*").alias("asked"))
-    first = mistakes.groupBy("class", "tag", "learner").agg(F.min("at_ms").alias("wrong_ms"))
-    later = asked.join(first, ["class", "tag", "learner"]).where("at_ms > wrong_ms")
-    later = later.groupBy("class", "tag", "learner").agg(F.min_by("right", "at_ms").alias("is_refuted"))
-    again = mistakes.join(first, ["class", "tag", "learner"]).where("at_ms > wrong_ms")
-    later = later.groupBy("class", "tag").agg(F.count_if("is_refuted").alias("refuted"))
-    again = again.groupBy("class", "tag").agg(F.count_distinct("learner").alias("returned"))
-    found = mistakes.groupBy("class", "tag").agg(
-        F.count_distinct("learner").alias("learners"),
-        F.avg("p").alias("p_mean"),
-        F.count_if(~F.col("is_state")).alias("by_choice"),
-        F.count_if("is_state").alias("by_state"),
-        F.array_sort(F.collect_set("lesson")).alias("lessons"),
-        F.count_distinct(F.when(F.col("p") >= SURE, F.col("learner"))).alias("sure"),
-        F.min("at_ms").alias("first_ms"),
-    )
-    found = found.join(people, "class")
-    for more in (counts, later, again):
-        found = found.join(more, ["class", "tag"], "left")
-    found = found.withColumn("share", F.col("learners") / F.col("all"))
-    return found.na.fill(0, ["asked", "refuted", "returned"])
+
+
+def _is_state() -> Column:
+    return F.col("kind") == "WrongStateShown"
+
+
+def _learners(condition: Column) -> Column:
+    """The number of learners of rows for which a condition holds."""
+    return F.size(F.collect_set(F.when(condition, F.col("learner"))))
 
 
 MISCONCEPTIONS = Table(
