@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lab.analytics.cli.making import STORED
+from lab.analytics.build.events import STORED
 from lab.analytics.tables import Table
 
 _LAYERS = {

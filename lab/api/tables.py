@@ -14,6 +14,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
+from lab.analytics.build.events import STORED
 from lab.analytics.serve.questions import QUESTIONS
 from lab.analytics.serve.sql_box import LIMIT_S, MAX_ROWS, MEMORY_BYTES, Answer, ask
 from lab.analytics.serve.visible import Visible, may_ask, visible_to
@@ -33,7 +34,7 @@ async def page(request: HttpRequest) -> HttpResponse:
     user = await request.auser()
     assert isinstance(user, User)
     language = preferences_of(request).language
-    tables = described(language=language)
+    tables = described(STORED, language)
     context: dict[str, Any] = {
         "layers": [(layer, [one for one in tables if one["layer"] == layer]) for layer in ("gold", "silver", "bronze")],
         "count": len(tables),

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from broker_core.events import KINDS
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, VARIANT, Table, Tables, c
+from lab.analytics.tables.registry import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,6 +43,9 @@ EVENTS = Table(
     make=_not_made,
     doc="An event as it was recorded.",
 )  # fmt: skip
+
+STORED: Mapping[str, Table] = {EVENTS.name: EVENTS, **TABLES}
+"""By name, with the one that each build reads recordings into, whatever tables it makes."""
 
 
 FORMER: Mapping[str, Sequence[str]] = {

@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from broker_core.texts import render
-from lab.analytics.build.events import EVENTS
+from lab.analytics.build.events import EVENTS, STORED
 from lab.analytics.build.found import Found, is_kept, recordings_at, with_ancestors
 from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
@@ -30,14 +30,10 @@ from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
 from lab.analytics.store.publish import drop_units, publish
-from lab.analytics.tables import Table
-from lab.analytics.tables.registry import TABLES, matching
+from lab.analytics.tables.registry import matching
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: By name, with the one that each build reads recordings into, whatever tables it makes.
-STORED: Mapping[str, Table] = {EVENTS.name: EVENTS, **TABLES}
 
 
 class AnalyticsError(Exception):

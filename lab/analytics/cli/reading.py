@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.analytics.build.events import EVENTS
-from lab.analytics.cli.making import STORED, AnalyticsError, named, newest, spark
+from lab.analytics.build.events import EVENTS, STORED
+from lab.analytics.cli.making import AnalyticsError, named, newest, spark
 from lab.analytics.serve.sql_box import ask
 from lab.analytics.serve.visible import EVERYTHING
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
-from lab.analytics.store.reading import rows
+from lab.analytics.store.reading import rows, unit_column
 from lab.analytics.tables import Table
 from lab.texts.refusal import Refusal
 
@@ -154,11 +154,11 @@ def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
     files = found.files(name)
     whole = [store.for_spark(file) for file in files if file.is_whole]
     frame: DataFrame = reader.schema(schema).parquet(*whole)
+    column = unit_column(STORED[name].unit)
     for file in files:
         if not file.is_whole:
-            frame = frame.union(
-                reader.schema(schema).parquet(store.for_spark(file)).where(F.col("branch").isin(*file.units))
-            )
+            rows = reader.schema(schema).parquet(store.for_spark(file))
+            frame = frame.union(rows if column is None else rows.where(F.col(column).isin(*file.units)))
     return frame
 
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lab.analytics.build.events import STORED
 from lab.analytics.serve.visible import Visible
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.reading import unit_column
 from lab.analytics.tables import Table
-from lab.analytics.tables.registry import TABLES
 from lab.texts.refusal import Refusal
 
 LIMIT_S = 10.0
@@ -155,7 +155,7 @@ def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str
     return {
         "query": query,
         "tables": [
-            _table(store, build, table, visible) for name, table in TABLES.items() if name.partition(".")[2] in words
+            _table(store, build, table, visible) for name, table in STORED.items() if name.partition(".")[2] in words
         ],
         "memory_bytes": MEMORY_BYTES,
         "cpu_s": round(LIMIT_S) + 2,

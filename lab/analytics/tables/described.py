@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from broker_core.texts.catalogues import read
-from lab.analytics.tables.registry import TABLES
 from lab.analytics.tables.table import Table
 
 DECLARED_IN = "en"
@@ -17,7 +16,7 @@ CATALOGUES = Path(__file__).parent / "catalogues"
 _Text = Callable[[str, str], str]
 
 
-def described(tables: Mapping[str, Table] = TABLES, language: str = DECLARED_IN) -> list[dict[str, Any]]:
+def described(tables: Mapping[str, Table], language: str = DECLARED_IN) -> list[dict[str, Any]]:
     """Each table as JSON: what a row is, its unit, key and sources, and its columns with their units. Gold comes first;
     tables of a layer are sorted by name.
     """

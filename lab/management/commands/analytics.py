@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from broker_core.texts import LANGUAGES, render
+from lab.analytics.build.events import STORED
 from lab.analytics.cli import making, reading
 from lab.analytics.cli.making import AnalyticsError
 from lab.analytics.failures import explained
@@ -139,9 +140,9 @@ class Command(BaseCommand):
 
     def _tables(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self._json(described(making.STORED, options["language"]))
+            self._json(described(STORED, options["language"]))
             return
-        for table in described(making.STORED, options["language"]):
+        for table in described(STORED, options["language"]):
             self.stdout.write(f"{table['name']:<28}{table['doc']}")
             if options["columns"]:
                 self.stdout.write(f"  unit {table['unit']}, key {', '.join(table['key'])}")
@@ -149,7 +150,7 @@ class Command(BaseCommand):
                     unit = f" [{column['unit']}]" if column["unit"] else ""
                     personal = ", personal" if column["personal"] else ""
                     self.stdout.write(f"  {column['name']:<24}{column['type']:<16}{column['doc']}{unit}{personal}")
-        self.stdout.write(f"{len(making.STORED)} tables.")
+        self.stdout.write(f"{len(STORED)} tables.")
 
     def _explain(self, options: dict[str, Any]) -> None:
         for line in reading.explain(options["table"]):

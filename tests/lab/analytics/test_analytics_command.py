@@ -93,6 +93,10 @@ def test_events_are_a_table_for_every_verb(built: Path, session: SparkSession) -
     asked = "select count(*) n, count(distinct kind) kinds from bronze.events"
     (row,) = json.loads(said(*place, "sql", asked, "--json"))
     assert row["n"] == count and row["kinds"] > 10
+    (same,) = json.loads(said(*place, "sql", asked, "--no-spark", "--json"))
+    assert same == row
+    shown = said(*place, "sql", "select kind, payload from events order by kind, seq limit 1", "--no-spark", "--json")
+    assert json.loads(json.loads(shown)[0]["payload"])[0] == json.loads(shown)[0]["kind"] == first["kind"]
     assert "payload" in said("explain", "bronze.events") and "bronze.events" in said("tables")
     path = built / "events.csv"
     said(*place, "export", "bronze.events", "--to", str(path), "--no-people")

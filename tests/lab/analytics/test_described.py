@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from broker_core.texts import LANGUAGES
 from broker_core.texts.catalogues import PLACE, read
-from lab.analytics.cli.making import STORED
+from lab.analytics.build.events import STORED
 from lab.analytics.tables.described import CATALOGUES, DECLARED_IN, described
 from tests.support.catalogues import CHINESE
 from tests.support.classroom.people import make_user

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from lab.analytics.build.events import STORED
 from lab.analytics.serve import sql_box, sql_child
 from lab.analytics.serve.questions import QUESTIONS
 from lab.analytics.serve.sql_box import Answer, ask
 from lab.analytics.serve.visible import EVERYTHING, Visible, may_ask, visible_to
 from lab.analytics.store.builds import Build, Store
-from lab.analytics.tables.registry import TABLES
 from lab.models import Class, Role, Run
 from lab.texts.refusal import Refusal
 from tests.support.analytics.hand_made import publish_rows
@@ -261,8 +261,8 @@ def test_sample_queries_match_the_tables(made: Made) -> None:
 
 
 def test_types_of_tables_are_types_of_the_database() -> None:
-    columns = {kind for table in TABLES.values() for _, kind in sql_box.columns_of(table, EVERYTHING)}
-    assert {"varchar", "bigint", "int[]", "map(varchar, bigint)"} <= columns
+    columns = {kind for table in STORED.values() for _, kind in sql_box.columns_of(table, EVERYTHING)}
+    assert {"varchar", "bigint", "int[]", "map(varchar, bigint)", "variant"} <= columns
     tables = [{"layer": "gold", "name": "t", "columns": [[kind, kind] for kind in sorted(columns)], "files": []}]
     found = sql_child.opened({**ORDER, "tables": tables}).execute("from gold.t").description
     assert len(found) == len(columns)
@@ -275,7 +275,8 @@ def test_the_page_lists_tables_and_answers_instructors(lab_server: LabServer, ma
     learner = Visitor(lab_server).sign_in_as("sql-reader")
     for visitor, asks in ((instructor, True), (learner, False)):
         page = visitor.get("/tables/").text
-        assert 'id="gold.failovers"' in page and "truncated_records" in page and ("<hw-sql" in page) is asks
+        listed = ('id="gold.failovers"', "truncated_records", 'id="bronze.events"')
+        assert all(one in page for one in listed) and ("<hw-sql" in page) is asks
     found = instructor.post_json("/api/sql", {"query": "select learners, '=1' as a, 1 as a from gold.lesson_steps"})
     assert found.json["rows"] == [[16, "=1", 1]] and found.json["columns"] == ["learners", "a", "a"]
     file = instructor.post("/api/sql.csv", query="select learners, '=1' as a, 1 as a from gold.lesson_steps")
