@@ -33,6 +33,7 @@ _SETTINGS = {
     "spark.sql.optimizer.disableHints": "true",
     "spark.sql.constraintPropagation.enabled": "false",
 }
+_NO_ROWS = b"[]"
 _BRANCHES = dict(column.strip().split(" ") for column in BRANCH_COLUMNS.split(","))
 
 
@@ -44,19 +45,26 @@ class StandingQueries:
         self._branches = no_rows(spark, _BRANCHES)
         self._planned: dict[tuple[str, ...], DataFrame] = {}
         self._given: dict[str, pa.Table] = {}
-        self._folder: Path | None = None
+        self.folder: Path | None = None
+        """Of the sets of rows, on this machine."""
         if place.is_local():
-            self._folder = Path(tempfile.mkdtemp(prefix="highwater-standing-"))
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            self.folder = Path(tempfile.mkdtemp(prefix="highwater-standing-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def give(self, name: str, rows: pa.Table) -> None:
         """Replaces the set of rows with this name."""
-        if self._folder is None:
+        if self.folder is None:
             self._given[name] = rows
             return
         # A column that is null in a row is left out of it.
         found = [{key: value for key, value in row.items() if value is not None} for row in rows.to_pylist()]
         self._path(name).write_bytes(msgspec.json.encode(found))
+
+    def forget(self) -> None:
+        """Removes the rows of all sets: files hold them only while they are read, since there may be people in them."""
+        self._given.clear()
+        for path in self.folder.iterdir() if self.folder is not None else ():
+            path.write_bytes(_NO_ROWS)
 
     def rows(self, table: Table, sets: Mapping[str, str]) -> pa.Table:
         """The rows of a table.
@@ -71,7 +79,7 @@ class StandingQueries:
         with applied(self._spark, _SETTINGS):
             frames = {need: self._frame(TABLES[need], sets[need]) for need in table.needs}
             query = self._query(table, frames)
-            if self._folder is not None and not _has_exchange(query):
+            if self.folder is not None and not _has_exchange(query):
                 self._planned[key] = query
             return query.toArrow()
 
@@ -85,15 +93,15 @@ class StandingQueries:
         return made.select(*(F.col(column.name).cast(column.type).alias(column.name) for column in table.columns))
 
     def _frame(self, table: Table, name: str) -> "DataFrame":
-        if self._folder is None:
+        if self.folder is None:
             return local(self._spark, self._given[name])
         # One array, not an object a line: Spark notes the length of a file that it may split, and this one changes.
         read = self._spark.read.schema(table.schema).json(str(self._path(name)), multiLine=True, mode="FAILFAST")
         return read.coalesce(1)
 
     def _path(self, name: str) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{name}.json"
+        assert self.folder is not None
+        return self.folder / f"{name}.json"
 
 
 def _has_exchange(query: "DataFrame") -> bool:

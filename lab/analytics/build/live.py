@@ -82,18 +82,21 @@ class LiveClasses:
         noted, is_noted = _noted(known, [log for name, log in logs.items() if name not in own])
         now = _Class(logs, known.acts, known.steps, noted, known.people)
         made: dict[str, pa.Table] = {}
-        if changed or is_noted:
-            fresh = [logs[name].fresh for name in sorted(changed - gone)]
-            # One query for both.
-            acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
-            is_own = pc.is_null(acts["class_us"])
-            if changed:
-                learnt = acts.filter(is_own)
-                self._learn(now, learnt, changed, gone, classroom)
-                made = self._of_lessons(now, learnt, classroom)
-            if is_noted:
-                self.queries.give("noted", acts.filter(pc.invert(is_own)))
-                made |= {name: self._rows(name, classroom, {ACTS: "noted"}) for name in OF_CLASS}
+        try:
+            if changed or is_noted:
+                fresh = [logs[name].fresh for name in sorted(changed - gone)]
+                # One query for both.
+                acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
+                is_own = pc.is_null(acts["class_us"])
+                if changed:
+                    learnt = acts.filter(is_own)
+                    self._learn(now, learnt, changed, gone, classroom)
+                    made = self._of_lessons(now, learnt, classroom)
+                if is_noted:
+                    self.queries.give("noted", acts.filter(pc.invert(is_own)))
+                    made |= {name: self._rows(name, classroom, {ACTS: "noted"}) for name in OF_CLASS}
+        finally:
+            self.queries.forget()
         # After a failure the next round starts from the beginning.
         self._classes[classroom] = now
         return {name: rows.to_pylist() for name, rows in made.items()}

@@ -252,8 +252,9 @@ def test_rounds_of_a_running_class_match_a_build(lesson: Lesson) -> None:
     left = live.tables("kite", [log for log in found if log is not one])
     assert {row["learner"] for row in left["gold.attempt_steps"]} == {lesson.person(number) for number in range(1, 6)}
     assert {row["learners"] for row in left["gold.item_statistics"] if row["step"] == "guess"} == {5}
-    # A round plans nothing.
-    assert live.queries.planned == {ACTS, *LIVE}
+    # A round plans nothing, and leaves no rows in files.
+    assert live.queries.planned == {ACTS, *LIVE} and live.queries.folder is not None
+    assert {path.read_bytes() for path in live.queries.folder.iterdir()} == {b"[]"}
 
 
 def test_query_with_rows_that_spark_keeps_is_planned_again(session: SparkSession) -> None:
