@@ -116,7 +116,9 @@ def play(part: Part, options: argparse.Namespace) -> Outcome:
 
 
 def main() -> int:
-    """Returns 0 when everything is as with a real Kafka, 1 when something differs, 2 when it could not be run."""
+    """Returns 0 when everything is as with a real Kafka, 1 when something differs, 2 when something was not run. What
+    lacks a program is named, and the rest is run.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kit", type=Path, help="the folder that holds the package `conformance`")
     parser.add_argument("--parts", default=",".join(PARTS), help="some of them, commas between (default: %(default)s)")
@@ -126,13 +128,19 @@ def main() -> int:
     chosen = parser.parse_args()
     parts = [part for part in PARTS if part in chosen.parts.split(",")]
     try:
-        _check(chosen, parts)
+        missing = lacking(chosen, parts)
+        for part, reason in missing.items():
+            print(f"NOT RUN {part}: {reason}", flush=True)
         outcomes = {}
         for part in parts:
+            if part in missing:
+                continue
             print(f"--- {part}", flush=True)
             outcomes[part] = play(PARTS[part], chosen)
             for fault in outcomes[part].faults:
                 print(f"FAILED {fault}", flush=True)
+            for reason in outcomes[part].missing:
+                print(f"NOT RUN {reason}", flush=True)
     except (ToolMissing, RealKafkaError, ChildProcessError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -141,24 +149,45 @@ def main() -> int:
             f"`{' '.join(error.cmd)}` ended with {error.returncode}. A package registry was expected.", file=sys.stderr
         )
         return 2
-    print(f"{'part':10}{'passed':>8}{'failed':>8}{'skipped':>9}")
-    for part, outcome in outcomes.items():
-        print(f"{part:10}{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}")
-    return int(any(outcome.failed or not outcome.passed for outcome in outcomes.values()))
+    return conclude(parts, outcomes)
 
 
-def _check(chosen: argparse.Namespace, parts: list[str]) -> None:
-    """Raises ToolMissing if anything is missing, before anything is started."""
+def lacking(chosen: argparse.Namespace, parts: list[str]) -> dict[str, str]:
+    """Why parts cannot be run, found out before anything is started. Raises ToolMissing for the name of no part."""
     unknown = set(chosen.parts.split(",")) - set(PARTS)
     if unknown:
         raise ToolMissing(f"There is no part {', '.join(sorted(unknown))}. Some of {', '.join(PARTS)} were expected.")
-    if "kit" in parts and not (chosen.kit and (chosen.kit / "conformance").is_dir()):
-        raise ToolMissing(
-            f"{chosen.kit} has no folder `conformance`. The folder that holds the kit was expected. "
-            "Name it, make conformance KIT=FOLDER, or leave the kit out: make conformance ARGS='--parts java,tools'"
-        )
+    missing = {}
     for part in parts:
-        PARTS[part].need()
+        try:
+            if part == "kit":
+                _need_kit(chosen.kit)
+            PARTS[part].need()
+        except ToolMissing as error:
+            missing[part] = str(error)
+    return missing
+
+
+def _need_kit(folder: Path | None) -> None:
+    if not (folder and (folder / "conformance").is_dir()):
+        raise ToolMissing(
+            f"{folder} has no folder `conformance`. The folder that holds the kit was expected: "
+            "make conformance KIT=FOLDER"
+        )
+
+
+def conclude(parts: list[str], outcomes: dict[str, Outcome]) -> int:
+    """Prints the table and returns the exit code. `outcomes` lacks the parts that were not run."""
+    print(f"{'part':10}{'passed':>8}{'failed':>8}{'skipped':>9}{'not run':>9}")
+    for part in parts:
+        if part in outcomes:
+            outcome = outcomes[part]
+            print(f"{part:10}{outcome.passed:8}{outcome.failed:8}{outcome.skipped:9}{len(outcome.missing):9}")
+        else:
+            print(f"{part:10}{'':25}{'all':>9}")
+    if any(outcome.failed or not (outcome.passed or outcome.missing) for outcome in outcomes.values()):
+        return 1
+    return 2 if len(outcomes) < len(parts) or any(outcome.missing for outcome in outcomes.values()) else 0
 
 
 if __name__ == "__main__":

@@ -2,9 +2,15 @@
 
 import json
 from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
 
-from devtools.oracle.clients import connect, streams
+import pytest
+
+from devtools.oracle import conformance
+from devtools.oracle.clients import connect, programs, streams
 from devtools.oracle.clients.go_tests import Suite, judge
+from devtools.oracle.clients.outcome import Outcome, ToolMissing, tool
 
 
 def printed(*events: tuple[str, str]) -> list[str]:
@@ -48,3 +54,37 @@ def test_copied_lines_are_counted_by_block() -> None:
     assert connect.differing("the sink", first, [1]) == ""
     assert "2000 are missing" in connect.differing("the sink", first, [1, 1])
     assert "1 too many (line 7)" in connect.differing("the sink", first + Counter({"line 7": 1}), [1])
+
+
+def run_conformance(arguments: list[str], monkeypatch: pytest.MonkeyPatch, **parts: conformance.Part) -> int:
+    monkeypatch.setattr(conformance, "PARTS", parts)
+    monkeypatch.setattr(conformance, "cluster", lambda *_: nullcontext(["127.0.0.1:9092"]))
+    monkeypatch.setattr("sys.argv", ["conformance", *arguments])
+    return conformance.main()
+
+
+def test_part_without_its_program_is_named_and_the_others_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def need() -> None:
+        tool("no-such-program", "its tests")
+
+    right = conformance.Part(lambda _: Outcome(passed=3))
+    lacking = conformance.Part(lambda _: Outcome(passed=1), need)
+    assert run_conformance(["--parts=a,b"], monkeypatch, a=lacking, b=right) == 2
+    printed = capsys.readouterr().out
+    assert "NOT RUN a: There is no `no-such-program` on the PATH." in printed
+    assert [line.split() for line in printed.splitlines()[-2:]] == [["a", "all"], ["b", "3", "0", "0", "0"]]
+    assert run_conformance(["--parts=b"], monkeypatch, a=lacking, b=right) == 0
+    wrong = conformance.Part(lambda _: Outcome(passed=3, failed=1))
+    assert run_conformance(["--parts=a,b"], monkeypatch, a=lacking, b=wrong) == 1
+
+
+def test_program_of_the_card_without_its_executable_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(programs, "NEEDS", {"kcat.sh": ("no-such-program",), "console_tools.sh": ("sh",)})
+    programs.need()
+    monkeypatch.setattr(programs, "NEEDS", {"kcat.sh": ("no-such-program",)})
+    outcome = programs.play("127.0.0.1:9092", tmp_path, tmp_path)
+    assert (outcome.passed, outcome.failed, len(outcome.missing)) == (0, 0, 1)
+    with pytest.raises(ToolMissing, match="no-such-program"):
+        programs.need()

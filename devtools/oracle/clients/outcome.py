@@ -10,12 +10,15 @@ class ToolMissing(Exception):
 
 @dataclass
 class Outcome:
-    """How many cases of a part passed, failed or did not apply; `faults` describes the failures."""
+    """How many cases of a part passed, failed or did not apply; `faults` describes the failures, `missing` the cases
+    that were not run because a program is not on this machine.
+    """
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     faults: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
     def judge(self, fault: str) -> None:
         """Counts one more case: it passed if `fault` is empty."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from devtools.oracle.clients import franz_go
 from devtools.oracle.clients.console_tools import MAINS
 from devtools.oracle.clients.go_tests import prepare_module
-from devtools.oracle.clients.outcome import Outcome, tool
+from devtools.oracle.clients.outcome import Outcome, ToolMissing, tool
 from devtools.oracle.real_kafka import RealKafka, fetch_jars
 
 FOLDER = Path(__file__).parents[3] / "static" / "lab" / "connect"
@@ -18,32 +18,44 @@ TIMEOUT_S = 240
 PRINTED = re.compile(r"(Partition:)?0\s+(Offset:)?\d+\s+hello")
 
 
+NEEDS = {
+    "Orders.java": ("mvn", "javac"),
+    "franz_go.go": ("go",),
+    "kafkajs.mjs": ("node", "npm"),
+    "kcat.sh": ("kcat",),
+    "console_tools.sh": ("mvn", "java"),
+}
+"""The executables that each program needs."""
+
+
 def need() -> None:
-    """Raises ToolMissing."""
-    needs = {"mvn": "Java", "javac": "Java", "go": "franz-go", "node": "kafkajs", "npm": "kafkajs", "kcat": "kcat"}
-    for name, language in needs.items():
-        tool(name, f"the card's program for {language}")
+    """Raises ToolMissing if no program can be run."""
+    reasons = [_lacking(name) for name in NEEDS]
+    if all(reasons):
+        raise ToolMissing(" ".join(reasons))
+
+
+def _lacking(name: str) -> str:
+    """Why a program cannot be run here; "" if it can."""
+    try:
+        for executable in NEEDS[name]:
+            tool(executable, f"the card's program {name}")
+    except ToolMissing as missing:
+        return str(missing)
+    return ""
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
     """Runs the programs one after the other. Raises RealKafkaError and CalledProcessError when something cannot be
     fetched.
     """
-    jars = fetch_jars(downloads)
-    prepare_module(work / "go", "orders", f"{franz_go.PACKAGE}@{franz_go.VERSION}")
-    node = work / "node"
-    node.mkdir()
-    subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "kafkajs"], cwd=node, check=True)
-    scripts = _scripts(RealKafka(jars, work / "kafka"), work / "bin")
-    places = {
-        "Orders.java": (work, ["java", "-cp", f"{jars}/*", "Orders.java"]),
-        "franz_go.go": (work / "go", ["go", "run", "."]),
-        "kafkajs.mjs": (node, ["node", "kafkajs.mjs"]),
-        "kcat.sh": (work, ["sh", "kcat.sh"]),
-        "console_tools.sh": (scripts, ["sh", "console_tools.sh"]),
-    }
     outcome = Outcome()
-    for name, (folder, command) in places.items():
+    for name in NEEDS:
+        reason = _lacking(name)
+        if reason:
+            outcome.missing.append(reason)
+            continue
+        folder, command = _prepare(name, downloads, work)
         (folder / name).write_text((FOLDER / name).read_text().replace(PLACE, bootstrap))
         try:
             done = subprocess.run(
@@ -55,6 +67,25 @@ def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
         is_right = PRINTED.fullmatch(printed.strip().rpartition("\n")[2])
         outcome.judge("" if is_right else f"{name} printed {printed!r}\n{said[-2_000:]}")
     return outcome
+
+
+def _prepare(name: str, downloads: Path, work: Path) -> tuple[Path, list[str]]:
+    """Fetches what a program needs: the folder in which it runs, and its command."""
+    match name:
+        case "Orders.java":
+            return work, ["java", "-cp", f"{fetch_jars(downloads)}/*", name]
+        case "franz_go.go":
+            prepare_module(work / "go", "orders", f"{franz_go.PACKAGE}@{franz_go.VERSION}")
+            return work / "go", ["go", "run", "."]
+        case "kafkajs.mjs":
+            node = work / "node"
+            node.mkdir()
+            subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "kafkajs"], cwd=node, check=True)
+            return node, ["node", name]
+        case "console_tools.sh":
+            return _scripts(RealKafka(fetch_jars(downloads), work / "kafka"), work / "bin"), ["sh", name]
+        case _:
+            return work, ["sh", name]
 
 
 def _scripts(kafka: RealKafka, folder: Path) -> Path:
