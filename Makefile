@@ -87,7 +87,7 @@ sim: setup  ## random schedules with all invariants on   (SEED=7, or RUNS=2000; 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)
 	@$(WITH_CHROMIUM) && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour $(ARGS)
 
-soak: setup  ## the random tests at their full counts, then a cluster under load for an hour   (ARGS="-k name" LIFE_SECONDS=900)
+soak: setup  ## the random tests at their full counts, the whole tour, then a cluster under load for an hour   (ARGS="-k name" LIFE_SECONDS=900)
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)
 	@$(RUN) -m benchmarks --only life --life-seconds $(LIFE_SECONDS)
 

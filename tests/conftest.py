@@ -17,11 +17,10 @@ from lab.management.commands.lab import prepare_data_folder, prepare_database
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 from lab.runtime.zookeeper.server import EmbeddedZookeeper
 from tests.support.lab_server import LabServer, Visitor
+from tests.support.soak import IS_SOAK
 from tools.ensure_chromium import ensure_chromium
 
 pytest_plugins = ["tests.no_skips", "tests.support.loops", "tests.support.lab_page", "lab.testing"]
-
-IS_SOAK = bool(os.environ.get("HIGHWATER_SOAK"))
 
 # How long an example takes says something about the machine, not about the code. Examples are the same in each run, so
 # that a test fails for what was changed, and not by the day; `make soak` draws new ones.

@@ -1,4 +1,8 @@
-"""The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own."""
+"""The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own.
+
+`make soak` walks through all chapters. Outside of it those remain whose stops no other test has: `runs`, which starts
+clusters on a real ZooKeeper and wakes a recorded one, and `sight`, which looks into messages, beliefs and files.
+"""
 
 import fcntl
 import re
@@ -12,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from devtools.tour.cells import cells_of
-from devtools.tour.chapters import CHAPTERS
+from devtools.tour.chapters import CHAPTERS, runs, sight
 from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import LabPage
 from devtools.tour.lab_process import LabProcess, running_lab
@@ -21,9 +25,12 @@ from devtools.tour.shown import Shown
 from devtools.tour.tour import Tour, until
 from lab.analytics.jvm import archive_path, working_java
 from tests.support.lab_page import STILL
+from tests.support.soak import IS_SOAK
 
 # Chapters wait for what they expect, long enough for a machine that has other things to do.
 pytestmark = pytest.mark.timeout(3600)
+
+WALKED = CHAPTERS if IS_SOAK else (runs, sight)
 
 
 @contextmanager
@@ -76,7 +83,8 @@ def tour(process: LabProcess, browser: Browser, contexts: WarmContexts, tmp_path
     tour.close_pages()
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.TITLE)
+@pytest.mark.soak
+@pytest.mark.parametrize("chapter", WALKED, ids=lambda chapter: chapter.TITLE)
 def test_chapter(tour: Tour, chapter: ModuleType) -> None:
     with tour.chapter(chapter.TITLE):
         chapter.walk(tour)

@@ -76,5 +76,8 @@ def test_groups_and_producers_screens(signed_in: Page, lab_server: LabServer) ->
     expect(log).to_contain_text("LSO 2 · HW 3 · LEO 3")
     expect(log.locator(".markers").last).to_contain_text(": 0–1")
     nothing_sticks_out_at_any_width(page)
+    with visitor.socket(run) as socket:
+        socket.play(["producer commit t1"])
+    expect(transactions.locator(".statechart .state.active")).to_contain_text("CompleteCommit")
     press(page, "r")
     expect(transactions.locator(".txn-log")).to_have_count(0)

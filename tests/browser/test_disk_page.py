@@ -1,12 +1,12 @@
 """The disk screen in a real browser: bytes, a lookup, what a power loss takes, zero copy; by hand and by key."""
 
-import itertools
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, partition, pause, press
+from tests.support.lab_page import PHONE, TABLET, WIDE, be, nothing_sticks_out, partition, pause, press
+from tests.support.lab_server import Visitor
 
 EXAMPLE = "view=disk&broker=example&file=orders-0/00000000000000000000.log"
 
@@ -46,6 +46,8 @@ def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: P
     page.keyboard.press("ArrowLeft")
     expect(card).to_contain_text("magic")
     expect(page.locator("#disk-field")).to_contain_text("magic 2")
+    page.locator(".parts .field-row", has_text="anna").click()
+    expect(card).to_contain_text("compaction keeps its last value")
     page.locator(".parts .field-row", has_text="42 apples").click()
     expect(card).to_contain_text("Kafka does not interpret it")
     expect(page.locator(".disk-hex i.now")).to_have_count(len("42 apples"))
@@ -129,14 +131,16 @@ def test_offset_lookup_and_zero_copy_in_a_real_log(lab: Page) -> None:
 def test_disk_screen_fits_any_width_in_both_languages(lab: Page) -> None:
     page = lab
     start = branch_page(page)
-    for language, size in itertools.product(("en", "zh-CN"), (WIDE, TABLET, PHONE)):
+    for language in ("en", "zh-CN"):
         page.context.add_cookies([{"name": "language", "value": language, "url": "/".join(page.url.split("/")[:3])}])
-        page.set_viewport_size(size)
         page.goto(f"{start}?{EXAMPLE}")
+        expect(page.locator("hw-disk .modes [role=tab]").first).to_be_visible()
         for tab in page.locator("hw-disk .modes [role=tab]").all():
             tab.click()
-            expect(page.locator("hw-disk-tree .file").first).to_be_visible()
-            nothing_sticks_out(page)
+            for size in (TABLET, PHONE, WIDE):
+                page.set_viewport_size(size)
+                expect(page.locator("hw-disk-tree .file").first).to_be_visible()
+                nothing_sticks_out(page)
 
 
 TRUNCATE = """async ([replica, why]) => {
@@ -157,3 +161,26 @@ def test_reason_of_a_truncation_is_in_the_language_of_the_page(lab: Page) -> Non
     said = page.evaluate(TRUNCATE, ["orders-0@b1", "reason.leader_start?offset=7"])
     assert re.search(r"[\u4e00-\u9fff]", said)
     expect(page.locator(".past-cut")).to_contain_text(said)
+
+
+#: With this ratio only `log clean` compacts the log.
+COMPACTED = (
+    "kafka-topics.sh --create --topic prices --partitions 1 --replication-factor 3"
+    " --config cleanup.policy=compact --config segment.bytes=800 --config min.cleanable.dirty.ratio=1"
+)
+
+
+def test_compaction_shows_the_records_before_and_after(page: Page, visitor: Visitor, complaints: list[str]) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as socket:
+        socket.run(COMPACTED)
+        socket.run("producer open p9 --acks all")
+        for turn in range(4):
+            socket.run(f"producer send p9 prices-0 {' '.join(f'k{n % 9}:price-{turn}-{n}' for n in range(14))}")
+        assert "superseded" in "".join(socket.run("log clean prices-0"))
+    be(page, visitor)
+    page.goto(f"{visitor.server.address}/r/{run}/main?view=disk&broker=b1&file=prices-0/{'0' * 20}.log&show=past")
+    cells = page.locator(".past-cleaned .cells")
+    expect(cells).to_have_count(2)
+    before, after = (one.locator(".cell").count() for one in cells.all())
+    assert 0 < after < before

@@ -92,8 +92,17 @@ def test_a_newcomer_finds_a_recorded_class_to_replay(front: Page) -> None:
         expect(replay).to_be_in_viewport(ratio=1)
     replay.click()
     expect(front).to_have_url(re.compile(r"/classes/\w+/replay/"))
-    front.get_by_role("button", name="Play", exact=True).click()
+    front.set_viewport_size(WIDE)
     expect(front.locator(".hw-node.broker.up").first).to_be_visible()
+    front.get_by_role("searchbox").fill("truncated")
+    front.locator(".instants button", has_text="ledger-0@b1: truncated").click()
+    expect(front.locator("hw-replay-stage-bar .tag.bad")).to_contain_text("lost")
+    front.get_by_role("button", name="Play", exact=True).click()
+    expect(front.locator("hw-replay-caption")).to_contain_text("dora:12")
+    front.goto(front.url.partition("?")[0].replace("/replay/", "/transcript/"))
+    for size in (TABLET, PHONE):
+        front.set_viewport_size(size)
+        nothing_sticks_out(front)
 
 
 def test_search_is_reached_and_used_by_keyboard(front: Page) -> None:

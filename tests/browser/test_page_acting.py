@@ -29,8 +29,15 @@ def test_topic_and_records_are_created_with_the_forms(lab: Page) -> None:
     expect(partition(page, "orders-0")).to_contain_text("LEO 1")
     page.get_by_role("button", name="Produce 100").click()
     expect(partition(page, "orders-0")).to_contain_text("LEO 101")
+    producer = page.locator("hw-produce .clients tr", has_text="p1").locator("td")
+    expect(producer.nth(1)).to_have_text("all")
+    expect(producer.nth(3)).to_have_text("101")
+    consumer = page.locator("hw-consumer")
+    consumer.get_by_label("Start from").select_option("offset")
+    consumer.get_by_label("Offset").fill("1")
     page.get_by_role("button", name="Follow", exact=True).click()
     expect(page.locator(".follower")).to_contain_text("at 101")
+    expect(page.locator(".follower .records")).not_to_contain_text("it's a value")
     page.get_by_role("button", name="Stream").click()
     expect(page.get_by_role("button", name="Stop", exact=False).first).to_be_visible()
     page.locator("hw-produce").get_by_role("button", name="Stop").click()
@@ -93,6 +100,7 @@ def test_killing_and_starting_a_broker(with_topic: Page) -> None:
     expect(row).to_contain_text("down")
     # its old session has to end before it is up again
     press(page, "]", "]", "]", "]")
+    expect(page.locator(".inv")).to_contain_text("under-replicated")
     row.get_by_role("button", name="Start").click()
     expect(row).to_contain_text("up")
 

@@ -12,6 +12,7 @@ from devtools.tour.lab_page import newest_event
 from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
+from lab.exercises.loader import exercises
 from tests.support.lab_page import MODULES, PHONE, WIDE, console, nothing_sticks_out, number, pause, press, shows_event
 from tests.support.lab_server import LabServer
 
@@ -87,6 +88,10 @@ def test_address_with_an_instant_opens_there(with_topic: Page) -> None:
     clock = re.compile(rf"\b{int(seconds) % 60:02}\.{millis}\s{micros} µs")
     expect(page.locator(".clock")).to_have_text(clock)
     there = number(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(page, "s")
+    expect(page.get_by_role("status").filter(has_text="Copied the link to")).to_be_visible()
+    assert f"t={int(seconds)}.{millis}{micros}&" in page.evaluate("navigator.clipboard.readText()")
     page.reload()
     expect(page.locator(".clock")).to_have_text(clock)
     shows_event(page, there)
@@ -167,6 +172,8 @@ def step_until(page: Page, reached: Callable[[], bool]) -> None:
 def test_exercise_from_start_to_debrief(lab: Page) -> None:
     page = lab
     page.get_by_role("tab", name="Lesson").click()
+    expect(page.locator("hw-exercise .ex-card")).to_have_count(len(exercises()))
+    expect(page.locator("hw-exercise .ex-card.next")).to_have_count(1)
     # another test of this process may have finished it
     page.get_by_role("button", name=re.compile("^(Start|Repeat the lesson): The high watermark")).click()
     expect(page.locator(".step.now .n")).to_have_text("1")
@@ -179,6 +186,9 @@ def test_exercise_from_start_to_debrief(lab: Page) -> None:
 
     step_until(page, at("2"))
     step_until(page, at("3"))
+    page.get_by_role("tab", name="RPCs").click()
+    page.locator("hw-rpcs").get_by_role("button", name=re.compile("Fetch")).first.click()
+    expect(page.locator("#inspector")).to_contain_text("hidden until you predict")
     page.get_by_role("button", name="Hint 1 of").click()
     expect(page.locator(".hint.shown")).to_have_count(1)
     page.get_by_role("radio").nth(1).click()

@@ -272,6 +272,11 @@ def test_address_that_does_not_exist_gets_a_page(visitor: Visitor, path: str) ->
     assert "Traceback" not in answer.text and 'href="/"' in answer.text
 
 
+def test_instant_that_does_not_exist_gets_a_page(visitor: Visitor) -> None:
+    answer = visitor.get(f"/r/{visitor.new_run()}/main?t=99999")
+    assert answer.status == 404 and "What to do" in answer.text
+
+
 # What every answer carries
 
 
