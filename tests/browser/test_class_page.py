@@ -227,29 +227,29 @@ def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], com
     assert complaints == []
 
 
-@pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
-def test_the_board_fits_its_window(staff: Page, look: str) -> None:
+def test_the_board_fits_its_window(staff: Page) -> None:
     """Acceptance statement 25, of the board and the projector."""
     staff.get_by_role("link", name="Open the board").click()
     expect(staff.locator(".nobody")).to_be_visible()
     board = staff.url
-    staff.goto(f"{board}?{look}")
-    expect(staff.locator(".nobody")).to_be_visible()
-    for size in (WIDE, TABLET, PHONE):
-        staff.set_viewport_size(size)
-        nothing_sticks_out(staff)
-        expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
-        # The door's page has the code, the QR code and the participants.
-        expect(staff.locator("header .to-door")).to_be_in_viewport(ratio=1)
-        now = staff.locator(".class-line svg svg").bounding_box()
-        assert now is not None and now["width"] < 10, "the instant is a line"
-        assert violations(staff) == []
-    staff.goto(f"{board.replace('/board/', '/projector/')}?{look}")
-    expect(staff.locator("hw-projector")).to_contain_text("0")
-    for size in (WIDE, TABLET, PHONE):
-        staff.set_viewport_size(size)
-        nothing_sticks_out(staff)
-        assert violations(staff) == []
+    for look in ("language=en&theme=dark", "language=zh-CN&theme=light"):
+        staff.goto(f"{board}?{look}")
+        expect(staff.locator(".nobody")).to_be_visible()
+        for size in (WIDE, TABLET, PHONE):
+            staff.set_viewport_size(size)
+            nothing_sticks_out(staff)
+            expect(staff.locator("hw-class-top .chip:visible").first).to_be_in_viewport(ratio=1)
+            # The door's page has the code, the QR code and the participants.
+            expect(staff.locator("header .to-door")).to_be_in_viewport(ratio=1)
+            now = staff.locator(".class-line svg svg").bounding_box()
+            assert now is not None and now["width"] < 10, "the instant is a line"
+            assert violations(staff) == [], (look, size)
+        staff.goto(f"{board.replace('/board/', '/projector/')}?{look}")
+        expect(staff.locator("hw-projector")).to_contain_text("0")
+        for size in (WIDE, TABLET, PHONE):
+            staff.set_viewport_size(size)
+            nothing_sticks_out(staff)
+            assert violations(staff) == [], (look, size)
 
 
 def test_captions_are_shown_on_the_pages_of_others(
@@ -327,21 +327,18 @@ def test_a_look_fits_a_phone_and_outlives_a_fork(staff: Page, ada: Page) -> None
     expect(newest).to_have_count(0)
 
 
-@pytest.mark.parametrize("button", ["left", "middle"])
-def test_an_instant_opens_in_another_tab(staff: Page, ada: Page, button: str) -> None:
+def test_an_instant_opens_in_another_tab_and_is_text_when_its_lab_was_left(staff: Page, ada: Page) -> None:
     board = staff.url
-    with staff.context.expect_page() as opened:
-        if button == "middle":
-            staff.locator(".ask-list a.at").click(button="middle")
-        else:
-            staff.locator(".ask-list a.at").click(modifiers=["ControlOrMeta"])
-    expect(opened.value).to_have_url(re.compile(r"/r/\w+/main\?t=\d"))
-    expect(opened.value.locator("hw-looking")).to_contain_text(NAME)
-    assert staff.url == board
-    opened.value.close()
-
-
-def test_an_instant_of_a_lab_that_was_left_is_text(staff: Page, ada: Page) -> None:
+    for button in ("left", "middle"):
+        with staff.context.expect_page() as opened:
+            if button == "middle":
+                staff.locator(".ask-list a.at").click(button="middle")
+            else:
+                staff.locator(".ask-list a.at").click(modifiers=["ControlOrMeta"])
+        expect(opened.value).to_have_url(re.compile(r"/r/\w+/main\?t=\d"))
+        expect(opened.value.locator("hw-looking")).to_contain_text(NAME)
+        assert staff.url == board
+        opened.value.close()
     staff.evaluate(
         """async () => {
           const { src } = document.querySelector("script[src$='/ui/pages/classroom/board.js']");
@@ -430,18 +427,9 @@ def test_the_next_participant_in_a_tab_does_not_see_the_answer(staff: Page, vote
     expect(voter.locator(".class-panel")).not_to_contain_text("Your answer:")
 
 
-def test_answers_are_removed_when_a_participant_leaves(staff: Page, voter: Page) -> None:
-    open_number_poll(staff)
-    answer(voter, "45")
-    expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
-    voter.goto(staff.url.replace("board/", ""))
-    assert "highwater.vote." in voter.evaluate("Object.keys(sessionStorage).join()")
-    with voter.expect_navigation():
-        voter.locator("form[action$='/leave'] button").click()
-    assert "highwater.vote." not in voter.evaluate("Object.keys(sessionStorage).join()")
-
-
-def test_a_refused_answer_leaves_the_one_before(staff: Page, voter: Page) -> None:
+def test_a_refused_answer_leaves_the_one_before_which_goes_when_the_participant_leaves(
+    staff: Page, voter: Page
+) -> None:
     open_number_poll(staff)
     sure = voter.locator("[name=sure]")
     expect(sure).to_have_attribute("aria-valuetext", "50 %")
@@ -459,3 +447,8 @@ def test_a_refused_answer_leaves_the_one_before(staff: Page, voter: Page) -> Non
     answer(voter, "at the end")
     expect(voter.locator("hw-class-refusal")).not_to_be_empty()
     expect(voter.locator(".class-panel")).to_contain_text("Your answer: 45")
+    voter.goto(staff.url.replace("board/", ""))
+    assert "highwater.vote." in voter.evaluate("Object.keys(sessionStorage).join()")
+    with voter.expect_navigation():
+        voter.locator("form[action$='/leave'] button").click()
+    assert "highwater.vote." not in voter.evaluate("Object.keys(sessionStorage).join()")

@@ -14,9 +14,9 @@ from tests.support.lab_server import LabServer
 from tests.support.paths import DATA
 
 TRANSACTIONS = DATA / "own_files" / "09-transactions" / "log" / "txn-0"
-GIB = 1 << 30
 MIB = 1 << 20
 MAX_GROWTH = 200 * MIB
+LOG_SIZE = 3 * MAX_GROWTH
 
 
 @pytest.fixture
@@ -142,18 +142,18 @@ def test_policy_allows_requests_to_its_own_server_only(own: Page, lab_server: La
 
 
 def write_sparse_log(path: Path) -> int:
-    """A log of 1 GiB of batches of 1 MiB, of which only the headers take room on the disk. Returns their number.
+    """A log of batches of 1 MiB, of which only the headers take room on the disk. Returns their number.
 
     Offsets lie outside of the checksum, so all batches have the same one.
     """
     checked = bytes([0, 0]) + struct.pack(">iqqqhii", 0, 1, 1, -1, -1, -1, 1) + bytes(MIB - 61)
     crc = google_crc32c.value(checked)
     with path.open("wb") as log:
-        log.truncate(GIB)
-        for number in range(GIB // MIB):
+        log.truncate(LOG_SIZE)
+        for number in range(LOG_SIZE // MIB):
             log.seek(number * MIB)
             log.write(struct.pack(">qiibI", number, MIB - 12, 0, 2, crc) + checked[:40])
-    return GIB // MIB
+    return LOG_SIZE // MIB
 
 
 def anonymous_bytes(browser: Browser) -> int:
@@ -169,8 +169,7 @@ def anonymous_bytes(browser: Browser) -> int:
     return total
 
 
-@pytest.mark.soak
-def test_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browser, tmp_path: Path) -> None:
+def test_log_of_600_mib_does_not_fill_the_memory(own: Page, browser: Browser, tmp_path: Path) -> None:
     log = tmp_path / "00000000000000000000.log"
     count = write_sparse_log(log)
     before = anonymous_bytes(browser)
@@ -180,7 +179,7 @@ def test_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browser,
         most = max(most, anonymous_bytes(browser))
         own.wait_for_timeout(50)
     most = max(most, anonymous_bytes(browser))
-    expect(own.locator(".sums")).to_contain_text(re.compile(rf"{str(count)[0]}\D{str(count)[1:]} batches"))
+    expect(own.locator(".sums")).to_contain_text(f"{count} batches")
     expect(own.get_by_text("No faults found.")).to_be_visible()
     print(f"grew by {(most - before) / MIB:.0f} MiB")
     assert most - before < MAX_GROWTH
