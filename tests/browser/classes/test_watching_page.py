@@ -74,6 +74,11 @@ def lead(staff: Page) -> None:
     expect(page.locator(".hw-node.broker.up")).to_have_count(3)
 
 
+def take_time(staff: Page) -> None:
+    staff.get_by_role("button", name="Take control of time").click()
+    expect(play(staff)).not_to_have_attribute("aria-disabled", "true")
+
+
 def sentence(page: Page) -> Locator:
     return page.locator("hw-unavailable")
 
@@ -113,10 +118,29 @@ def test_staff_who_look_in_ask_nothing_of_the_lab_until_they_help(staff: Page, a
         nothing_sticks_out(staff)
         staff.wait_for_function(STRIP_FITS)
         expect(sentence(staff).get_by_role("button", name="Help in this lab")).to_be_in_viewport(ratio=1)
+    walk_lanes(staff)
     assert found == []
 
 
-def test_controls_follow_help_as_it_begins_and_ends(staff: Page, ada: Page) -> None:
+def walk_lanes(staff: Page) -> None:
+    """In the past, and not in the lab: where there is no later event on a lane the page stays in the past."""
+    staff.evaluate(MODULES)
+    lasts = set()
+    for broker in ("b1", "b2", "b3"):
+        press(staff, "End")
+        staff.evaluate(
+            "async (name) => { (await moduleOf('/ui/store/state.js')).selection.value = `broker:${name}`; }", broker
+        )
+        press(staff, "<", ">", ">")
+        settle(staff)
+        lasts.add(shown(staff)["shown_seq"])
+    assert len(lasts) == 3
+
+
+def test_controls_follow_help_and_a_learner_takes_time_back_and_undoes_what_the_helper_did(
+    staff: Page, ada: Page
+) -> None:
+    helped = ada.url.split("?")[0]
     look_in(staff)
     send = staff.locator("hw-produce .btn.pri")
     expect(send).to_have_attribute("aria-disabled", "true")
@@ -127,31 +151,21 @@ def test_controls_follow_help_as_it_begins_and_ends(staff: Page, ada: Page) -> N
     send.click()
     press(ada, "c")
     expect(ada.locator("hw-console")).to_contain_text("producer send p1 orders-0")
-    staff.get_by_role("button", name="Take control of time").click()
-    expect(play(staff)).not_to_have_attribute("aria-disabled", "true")
+    press(ada, "c")
+    take_time(staff)
     expect(sentence(staff)).to_contain_text("who decides afterwards whether to keep your changes")
     # A fork is the learner's alone.
     expect(staff.locator(".tp .fork")).to_have_attribute("aria-disabled", "true")
+    ada.get_by_role("tab", name="Class").click()
+    ada.get_by_role("button", name="Take back control of time").click()
+    expect(play(staff)).to_have_attribute("aria-disabled", "true")
+    ada.get_by_role("tab", name="Act").click()
+    take_time(staff)
     staff.get_by_role("button", name="End the help").click()
     expect(send).to_have_attribute("aria-disabled", "true")
     expect(play(staff)).to_have_attribute("aria-disabled", "true")
     assert staff.locator(".message.bad").count() == 0
     expect(sentence(ada)).to_be_empty()
-
-
-def test_a_learner_takes_time_back_and_undoes_what_the_helper_did(staff: Page, ada: Page) -> None:
-    ada.get_by_role("tab", name="Act").click()
-    helped = ada.url.split("?")[0]
-    look_in(staff)
-    staff.get_by_role("button", name="Help in this lab").click()
-    staff.get_by_role("button", name="Take control of time").click()
-    expect(play(staff)).not_to_have_attribute("aria-disabled", "true")
-    staff.locator("hw-produce .btn.pri").click()
-    ada.get_by_role("tab", name="Class").click()
-    ada.get_by_role("button", name="Take back control of time").click()
-    expect(play(staff)).to_have_attribute("aria-disabled", "true")
-    ada.get_by_role("tab", name="Act").click()
-    staff.get_by_role("button", name="End the help").click()
     # The panel of the class opens for the choice.
     ada.get_by_role("button", name="Undo them").click()
     # The page shows the lab as it was, which is another branch.
@@ -161,16 +175,41 @@ def test_a_learner_takes_time_back_and_undoes_what_the_helper_did(staff: Page, a
     expect(ada.locator("hw-console")).not_to_contain_text("producer send p1 orders-0")
 
 
-def test_a_follower_returns_to_act_and_may_go_on_during_a_hold(staff: Page, ada: Page) -> None:
+def test_a_follower_returns_to_act_takes_over_and_may_go_on_during_a_hold(staff: Page, ada: Page) -> None:
+    own = ada.url.split("?")[0]
     lead(staff)
     expect(sentence(ada)).to_contain_text("You are following Instructor. To act, return to your own lab.")
     expect(play(ada)).to_have_attribute("aria-disabled", "true")
+    # Fields work all the same.
+    speed = ada.locator("hw-transport [type=range]")
+    expect(speed).to_be_enabled()
+    assert speed.get_attribute("data-unavailable") is None
+    # A menu of the lab that is followed does not act in the own one.
+    ada.locator(".hw-node.broker").first.click(button="right")
+    choice = ada.locator(".hw-menu button", has_text="broker freeze 1")
+    expect(choice).to_have_attribute("aria-disabled", "true")
+    choice.dispatch_event("click")
+    expect(sentence(ada)).to_be_empty()
+    expect(ada.locator(".hw-menu")).to_have_count(0)
+    press(ada, "f")
+    expect(sentence(ada)).to_contain_text("You are following Instructor.")
     # Acting detaches, as ever.
     play(ada).dispatch_event("click")
     expect(sentence(ada)).to_be_empty()
     expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
     press(ada, "f")
     expect(sentence(ada)).to_contain_text("You are following")
+    sentence(ada).get_by_role("button", name="Return to my lab").click()
+    expect(sentence(ada)).to_be_empty()
+    press(ada, "f")
+    sentence(ada).get_by_role("button", name="Take over from here").click()
+    expect(ada).not_to_have_url(re.compile(re.escape(own.rsplit("/r/", 1)[1].split("/")[0])))
+    # The page shows the new lab; it follows when it is asked to.
+    expect(ada.get_by_role("button", name="Instructor is presenting")).to_be_visible()
+    expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
+    expect(sentence(ada)).to_be_empty()
+    press(ada, "f")
+    expect(sentence(ada)).to_contain_text("You are following Instructor.")
     sentence(ada).get_by_role("button", name="Return to my lab").click()
     expect(sentence(ada)).to_be_empty()
     staff.get_by_role("button", name="Hold everyone").click()
@@ -209,58 +248,6 @@ def test_a_field_keeps_the_focus_when_the_right_to_it_ends(staff: Page, ada: Pag
     staff.keyboard.press("Enter")
     expect(staff.locator(".messages")).to_contain_text("You can look, but not act.")
     assert found == []
-
-
-def test_fields_work_while_the_page_follows(staff: Page, ada: Page) -> None:
-    lead(staff)
-    expect(sentence(ada)).to_contain_text("You are following Instructor.")
-    expect(play(ada)).to_have_attribute("aria-disabled", "true")
-    speed = ada.locator("hw-transport [type=range]")
-    expect(speed).to_be_enabled()
-    assert speed.get_attribute("data-unavailable") is None
-
-
-def test_a_menu_of_the_lab_that_was_followed_does_not_act_in_the_own_one(staff: Page, ada: Page) -> None:
-    lead(staff)
-    expect(sentence(ada)).to_contain_text("You are following Instructor.")
-    ada.locator(".hw-node.broker").first.click(button="right")
-    choice = ada.locator(".hw-menu button", has_text="broker freeze 1")
-    expect(choice).to_have_attribute("aria-disabled", "true")
-    choice.dispatch_event("click")
-    expect(sentence(ada)).to_be_empty()
-    expect(ada.locator(".hw-menu")).to_have_count(0)
-
-
-def test_a_lane_is_walked_in_the_past_and_not_in_the_lab(staff: Page, ada: Page) -> None:
-    look_in(staff)
-    expect(staff.locator(".tp .tag")).to_contain_text("PAUSED")
-    staff.evaluate(MODULES)
-    found = asked(staff)
-    lasts = set()
-    for broker in ("b1", "b2", "b3"):
-        press(staff, "End")
-        staff.evaluate(
-            "async (name) => { (await moduleOf('/ui/store/state.js')).selection.value = `broker:${name}`; }", broker
-        )
-        press(staff, "<", ">", ">")
-        # There is no later one on the lane: the page stays in the past.
-        settle(staff)
-        lasts.add(shown(staff)["shown_seq"])
-    assert len(lasts) == 3
-    assert found == []
-
-
-def test_a_learner_takes_over_what_the_presenter_shows(staff: Page, ada: Page) -> None:
-    own = ada.url.split("?")[0]
-    lead(staff)
-    sentence(ada).get_by_role("button", name="Take over from here").click()
-    expect(ada).not_to_have_url(re.compile(re.escape(own.rsplit("/r/", 1)[1].split("/")[0])))
-    # The page shows the new lab; it follows when it is asked to.
-    expect(ada.get_by_role("button", name="Instructor is presenting")).to_be_visible()
-    expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
-    expect(sentence(ada)).to_be_empty()
-    press(ada, "f")
-    expect(sentence(ada)).to_contain_text("You are following Instructor.")
 
 
 def test_time_of_all_labs_is_not_available_while_the_class_is_paused(staff: Page, ada: Page) -> None:
