@@ -35,7 +35,7 @@ from kafka.errors import CommitFailedError, RebalanceInProgressError
 from kafka.structs import OffsetAndMetadata
 
 PATIENCE_S = 90.0
-SESSION_MS = 10_000
+SESSION_MS = 6_000
 HEARTBEAT_MS = 500
 CONSUMER: dict[str, Any] = {
     "auto_offset_reset": "earliest",

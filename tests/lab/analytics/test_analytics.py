@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -103,8 +103,21 @@ def wait(job: Job, limit_s: float = 600) -> Job:
     return job
 
 
-def test_job_publishes_each_of_its_stages(analyst: Attentive, recorded: Recorded, tmp_path: Path) -> None:
+def test_worker_that_dies_fails_its_job_and_the_next_one_publishes_each_of_its_stages(
+    analyst: Attentive, recorded: Recorded, tmp_path: Path
+) -> None:
+    """The JVM that is being started ends with the first worker; the second one serves the tests that follow."""
+    analyst.stop()
+    failed = begin(analyst, recorded, tmp_path)
+    assert analyst._worker is not None
+    jvm = child_of(analyst._worker.pid)
+    os.kill(analyst._worker.pid, signal.SIGKILL)
+    wait(failed)
+    assert failed.error is not None
+    assert "it ended with code -9" in render(failed.error["what"])
+    is_gone(jvm)
     job = begin(analyst, recorded, tmp_path)
+    assert job is not failed
     assert begin(analyst, recorded, tmp_path) is job
     wait(job)
     seen = analyst.said[job.id]
@@ -305,23 +318,6 @@ def test_java_that_does_not_start_is_one_clear_message(
     assert "JAVA_HOME" in render(job.error["todo"])
 
 
-def test_worker_that_dies_fails_its_job_and_the_next_one_starts_another(
-    analyst: Analyst, recorded: Recorded, tmp_path: Path
-) -> None:
-    if analyst._worker is not None:
-        # else it might be done before it is killed
-        os.kill(analyst._worker.pid, signal.SIGSTOP)
-    job = begin(analyst, recorded, tmp_path)
-    assert analyst._worker is not None
-    os.kill(analyst._worker.pid, signal.SIGKILL)
-    wait(job)
-    assert job.error is not None
-    assert "it ended with code -9" in render(job.error["what"])
-    again = begin(analyst, recorded, tmp_path)
-    assert again is not job
-    assert wait(again).state == "done"
-
-
 def test_tables_that_cannot_be_written_are_one_clear_message(
     analyst: Analyst, recorded: Recorded, tmp_path: Path
 ) -> None:
@@ -345,18 +341,14 @@ def test_jvm_ends_with_the_worker_and_nothing_is_left(analyst: Analyst, recorded
     assert sorted(path.name for path in analyst._log.parent.iterdir()) == ["spark.log", "spark.worker.log"]
 
 
-@pytest.mark.parametrize("ends", [lambda analyst: os.kill(analyst._worker.pid, signal.SIGKILL), Analyst.stop])
-def test_jvm_that_is_being_started_ends_with_the_worker(
-    recorded: Recorded, tmp_path: Path, ends: Callable[[Analyst], None]
-) -> None:
+def test_jvm_that_is_being_started_ends_when_analytics_are_stopped(recorded: Recorded, tmp_path: Path) -> None:
     analyst = Analyst(tmp_path / "logs" / "spark.log")
     job = begin(analyst, recorded, tmp_path / "tables")
     assert analyst._worker is not None
     jvm = child_of(analyst._worker.pid)
-    ends(analyst)
+    analyst.stop()
     assert wait(job).state == "failed"
     is_gone(jvm)
-    analyst.stop()
     assert list((tmp_path / "logs").glob("spark-*")) == []
 
 
