@@ -188,16 +188,12 @@ def test_lost_record_cannot_be_opened(with_topic: Page) -> None:
     expect(inspector).to_contain_text("log end offset on disk")
 
 
-def test_znode_tree_by_keys(with_topic: Page) -> None:
+def test_znode_tree_by_keys_and_table_that_shows_the_same_state_and_sorts(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("tab", name="znodes").click()
     page.get_by_role("treeitem", name="ids").click()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".data")).to_contain_text("PLAINTEXT://")
-
-
-def test_table_shows_the_same_state_and_sorts(with_topic: Page) -> None:
-    page = with_topic
     press(page, "v")
     table = page.locator(".facts-table", has=page.get_by_role("heading", name="Replicas"))
     expect(table.locator("tbody tr")).to_have_count(9)
@@ -210,7 +206,11 @@ def test_table_shows_the_same_state_and_sorts(with_topic: Page) -> None:
     expect(page.locator(".hw-partition")).not_to_have_count(0)
 
 
-def test_single_letters_can_be_switched_off(lab: Page) -> None:
+def test_letters_typed_into_a_field_are_no_shortcuts_and_single_letters_can_be_switched_off(lab: Page) -> None:
+    press(lab, "c")
+    lab.locator("#console-line").press_sequentially("vbmk?")
+    expect(lab.locator("#console-line")).to_have_value("vbmk?")
+    expect(lab.get_by_role("dialog")).to_have_count(0)
     press(lab, "?")
     lab.get_by_label("Single-letter keys").uncheck()
     lab.get_by_role("dialog").get_by_role("button", name="Close").click()
@@ -218,10 +218,3 @@ def test_single_letters_can_be_switched_off(lab: Page) -> None:
     expect(lab.locator("hw-table")).to_be_hidden()
     press(lab, "Space")
     expect(lab.locator(".tp .tag")).to_contain_text("PAUSED")
-
-
-def test_letters_typed_into_a_field_are_not_shortcuts(lab: Page) -> None:
-    press(lab, "c")
-    lab.locator("#console-line").press_sequentially("vbmk?")
-    expect(lab.locator("#console-line")).to_have_value("vbmk?")
-    expect(lab.get_by_role("dialog")).to_have_count(0)

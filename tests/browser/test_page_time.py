@@ -126,18 +126,13 @@ def test_speed_is_chosen_and_shown(lab: Page) -> None:
     expect(lab.locator(".speed b")).to_have_text("2×")
 
 
-def test_bookmark_is_shown_on_the_timeline(with_topic: Page) -> None:
+def test_bookmark_is_announced_and_run_pauses_when_the_chosen_condition_is_met(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     press(page, "m")
     page.get_by_label(re.compile("Bookmark name")).fill("before the storm")
     page.get_by_role("button", name="Save bookmark").click()
     expect(page.get_by_role("status").filter(has_text="before the storm")).to_be_visible()
-
-
-def test_run_pauses_when_the_chosen_condition_is_met(with_topic: Page) -> None:
-    page = with_topic
-    pause(page)
     press(page, "u")
     dialog = page.get_by_role("dialog", name="Pause when a condition is met")
     field = dialog.get_by_label("Condition")
@@ -246,6 +241,8 @@ def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
     offsets = figure_of(STORED["offsets"], positions, Words("en"), roles, internal=False)
     # the next answer comes when the page has shown what the one before it says, and is given until then
     stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": [], "bands": [], "faults": 0}
+    address = f"/api/runs/{page.url.split('/r/')[1].split('/')[0]}/main/analytics/tables.json"
+    assert page.evaluate("async (at) => Object.keys(await (await fetch(at)).json()).sort()", address) == sorted(stored)
     answers = [
         ({"state": "queued", "progress": 0, "stage": "", "published": 0, "error": None}, stored),
         (

@@ -22,13 +22,13 @@ NAME, ASKED, NOTED = "Wilhelmina Harker", "why-did-the-castle-epoch-change", "ca
 
 
 class Full:
-    """A class of 40 learners who have joined by its link; the instructor leads."""
+    """A class of learners who have joined by its link; the instructor leads."""
 
-    def __init__(self, server: LabServer) -> None:
+    def __init__(self, server: LabServer, learners: int) -> None:
         self.room, self.server = Classroom(server), server
         User.objects.filter(username="user 1").update(is_staff=True)
         open_door(self.room.model, timezone.now())
-        self.guests = [Guest(server) for _ in range(LEARNERS - 2)]
+        self.guests = [Guest(server) for _ in range(learners - 2)]
         for number, guest in enumerate(self.guests):
             guest.join(self.room.model.link_key, NAME if number == 7 else f"Learner {number}", "nickname")
         self.erased = Participant.objects.get(nickname=NAME)
@@ -69,8 +69,9 @@ class Full:
 
 
 @pytest.fixture
-def full(lab_server: LabServer) -> Iterator[Full]:
-    made = Full(lab_server)
+def full(lab_server: LabServer, request: pytest.FixtureRequest) -> Iterator[Full]:
+    """A class of 40, or of as many as the test says."""
+    made = Full(lab_server, getattr(request, "param", LEARNERS))
     yield made
     made.close()
 
@@ -105,6 +106,7 @@ def test_erasing_one_of_40_removes_them_from_all_files_and_leaves_the_rest_of_th
     assert redescribed["last_seq"] == described["last_seq"]
 
 
+@pytest.mark.parametrize("full", [12], indirect=True)
 def test_person_who_is_erased_in_class_is_in_no_file_and_in_no_later_frame(full: Full) -> None:
     """Acceptance statement 24, in the live class."""
     with full.room.page("p1") as teacher:
