@@ -18,7 +18,7 @@ from lab.classroom.captions.webvtt import Cue
 from lab.models import Class
 from lab.texts.refusal import Refusal
 from tests.support.classroom.class_pages import Classroom
-from tests.support.classroom.sound import SLICES
+from tests.support.classroom.sound import LENGTH_US, SLICES
 from tests.support.lab_server import LabServer
 
 S = 1_000_000
@@ -145,6 +145,9 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
             digest = hashlib.sha256(data).hexdigest()
             address = f"{recording}/audio/0/{index}?at_us=0&digest={digest}"
             assert made.visitors["p1"].put(address, data, "audio/webm;codecs=opus").status == 200
+        # Else sealing would wait for more of it.
+        body = {"slices": len(SLICES), "length_us": LENGTH_US, "gives_up": False}
+        assert made.visitors["p1"].post_json(f"{recording}/audio/0/end", body).status == 200
         teacher.act("end_class")
     yield made
     made.close()

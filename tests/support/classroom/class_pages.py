@@ -1,12 +1,15 @@
 """A class on the lab's own server, and pages of it."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import websockets.exceptions
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from websockets.sync.client import ClientConnection, connect
 
@@ -117,6 +120,7 @@ class Classroom:
     def __init__(self, server: LabServer, chapter: str = "", people: str = "user") -> None:
         """`people`: what the accounts are called, for a class beside another one."""
         self.server = server
+        self._began_s = time.time()
         self._people = people
         self.visitors = {f"p{number}": Visitor(server) for number in range(1, 6)}
         users = [get_user_model().objects.create(username=f"{people} {number}") for number in range(1, 6)]
@@ -142,6 +146,13 @@ class Classroom:
             )
         for number, visitor in enumerate(self.visitors.values(), 1):
             visitor.sign_in_as(f"{people} {number}")
+
+    def files(self) -> dict[Path, bytes]:
+        """The files of the server that may have something of the class: the others have not changed since it was made,
+        and an earlier test of the process may have left many. Times of files are those of ticks of the clock.
+        """
+        every = (path for path in settings.DATA.rglob("*") if path.is_file())
+        return {path: path.read_bytes() for path in every if path.stat().st_ctime > self._began_s - 1}
 
     @contextmanager
     def page(

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
@@ -61,6 +60,13 @@ class Full:
         found = [self.room.visitors["p1"].get(f"{base}/{path}").json for path in ("segments/0.json", "manifest.json")]
         return found[0]["events"], found[1]
 
+    def files_with(self, *words: str) -> set[str]:
+        """The files of the server that have one of these words, byte by byte: also those of the database."""
+        encoded = [word.encode(code) for word in words for code in ("utf-8", "utf-16-le")]
+        files = self.room.files()
+        assert any(path.name.startswith("lab.sqlite3") for path in files)
+        return {str(path) for path, data in files.items() if any(word in data for word in encoded)}
+
     def close(self) -> None:
         self.server.call(lambda _: close_classes())
         Class.objects.filter(pk=self.room.model.pk).delete()
@@ -76,23 +82,15 @@ def full(lab_server: LabServer, request: pytest.FixtureRequest) -> Iterator[Full
     made.close()
 
 
-def files_with(*words: str) -> set[str]:
-    """The files of the server that have one of these words, byte by byte: also those of the database."""
-    encoded = [word.encode(code) for word in words for code in ("utf-8", "utf-16-le")]
-    files = {path: path.read_bytes() for path in settings.DATA.rglob("*") if path.is_file()}
-    assert any(path.name.startswith("lab.sqlite3") for path in files)
-    return {str(path) for path, data in files.items() if any(word in data for word in encoded)}
-
-
 def test_erasing_one_of_40_removes_them_from_all_files_and_leaves_the_rest_of_the_replay(full: Full) -> None:
     """Acceptance statement 24: when the answer comes, name and texts are in no file; nothing else has changed."""
     with full.room.page("p1") as teacher:
         full.teach(teacher, ends=True)
     before, described = full.replay()
-    assert files_with(NAME, ASKED) and files_with(NOTED)
+    assert full.files_with(NAME, ASKED) and full.files_with(NOTED)
     assert NAME in json.dumps([before, described])
     full.erase()
-    assert files_with(NAME, ASKED, NOTED) == set()
+    assert full.files_with(NAME, ASKED, NOTED) == set()
     after, redescribed = full.replay()
     assert [one[:5] for one in after] == [one[:5] for one in before], "the events are the same"
     texts = {"text": "", "lang": "", "name": ""}
@@ -116,7 +114,7 @@ def test_person_who_is_erased_in_class_is_in_no_file_and_in_no_later_frame(full:
         full.erase()
         while any(word in json.dumps(teacher.held) for word in (NAME, ASKED, NOTED)):
             teacher.read()
-        assert files_with(NAME, ASKED, NOTED) == set()
+        assert full.files_with(NAME, ASKED, NOTED) == set()
         with full.room.page("p2") as other:
             other.until("snap")
             assert NAME not in json.dumps(other.frames) and ASKED not in json.dumps(other.frames)

@@ -208,10 +208,8 @@ def test_erasing_a_person_removes_name_texts_and_stage_from_the_recording(classr
     ask(classroom, "p2", "notes", "POST", {"at_us": 1, "text": f"{SECRET}, says {NAME}"})
     answer = classroom.visitors["p1"].post(f"/classes/{classroom.slug}/people/2", op="erase", confirm="yes")
     assert answer.status == 200
-    for path in settings.DATA.rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            assert NAME.encode() not in data and SECRET.encode() not in data, path
+    for path, data in classroom.files().items():
+        assert NAME.encode() not in data and SECRET.encode() not in data, path
     found = ask(classroom, "p1", "manifest.json")
     assert found["captions"], "nobody is named as the author of captions"
     assert len(found["labs"]) == 1 and found["questions"][0]["text"] == ""
