@@ -1,12 +1,16 @@
 """The course: its file, its checks with a planted fault for each, and what the pages make of it."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
+from lab.classroom.recorded.class_file import unpack_class
+from lab.course import check
 from lab.course.check import gaps, misplaced_tags, misquoted, problems
 from lab.course.loader import COURSE, assemble, course, definition
 from lab.exercises import compiler
@@ -19,6 +23,26 @@ from lab.web.classes.class_pages import starts
 
 LOST = "006-the-lost-record"
 WATERMARK = "001-high-watermark-two-fetches"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plays_once() -> Iterator[None]:
+    """Each check plays dozens of reviews and unpacks a recording, none of which a test plants a fault into."""
+    never_asked, unpacked = check._never_asked, set[str]()
+
+    @cache
+    def asked_once(slug: str, tags: frozenset[str]) -> set[str]:
+        return never_asked(slug, set(tags))
+
+    def unpack_once(source: BinaryIO, folder: Path) -> None:
+        if source.name not in unpacked:
+            unpack_class(source, folder)
+            unpacked.add(source.name)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(check, "_never_asked", lambda slug, tags: asked_once(slug, frozenset(tags)))
+        patched.setattr(check, "unpack_class", unpack_once)
+        yield
 
 
 def spoilt(tmp_path: Path, old: str, new: str) -> Path:
