@@ -291,6 +291,8 @@ class Gateway:
 
     async def close(self) -> None:
         """Closes everything."""
+        # The lab refuses turns from here on, which is nothing to warn of.
+        self._listeners = {}
         for task in self._tasks:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -12,6 +12,7 @@ from broker_core.broker.network.socket_server import Listener
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp import gateway as gateway_module
 from lab.runtime.tcp.gateway import MAX_IN_FLIGHT, Client, Gateway
+from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 
 
@@ -154,3 +155,28 @@ def test_port_in_use_is_retried_at_intervals(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", interval_s)
     monkeypatch.setattr(Gateway, "_serve", serve)
     asyncio.run(scene())
+
+
+class Closed:
+    """An engine of a lab that has just been closed."""
+
+    async def act(self, job: Callable[[LiveRun], None]) -> None:
+        raise Refusal("refusal.branch_closed", 409)
+
+
+@pytest.mark.parametrize("turns_of_the_loop", range(4))
+def test_request_that_arrives_while_the_lab_closes_is_not_logged(
+    caplog: pytest.LogCaptureFixture, turns_of_the_loop: int
+) -> None:
+    async def scene() -> None:
+        gateway = Gateway(Closed(), {1: 0})
+        gateway.publish(PublishedUpdate([], [], 0, None, "play", 1.0, 0, listeners={1: Listener(0, 1_000, 0)}))
+        await gateway.ready()
+        gateway.enter(Client(gateway, broker_id=1, request_bytes_max=1_000), b"a request")
+        for _ in range(turns_of_the_loop):
+            await asyncio.sleep(0)
+        caplog.clear()
+        await gateway.close()
+
+    asyncio.run(scene())
+    assert caplog.text == ""
