@@ -20,6 +20,9 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_group_ids_of_members: whether an empty group id is invalid in requests of members (2.0), or in JoinGroup
             only.
         checks_first_protocols: whether the first member must name a protocol type and a protocol (1.0).
+        keeps_first_protocols: whether of a protocol that a member names twice the first one counts (1.1), or a new
+            member's request fails.
+        deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
         checks_commits: whether offsets may be committed only for partitions that exist (2.0), for any partition of a
             topic that exists (0.9), or for anything.
         checks_members_of_commits: whether the member and the generation of a commit are checked (0.9).
@@ -40,6 +43,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     refuses_unknown_instances: bool = True
     checks_group_ids_of_members: bool = True
     checks_first_protocols: bool = True
+    keeps_first_protocols: bool = False
+    deletes_without_id: bool = True
     checks_commits: Literal["partitions", "topics", "nothing"] = "partitions"
     checks_members_of_commits: bool = True
     keeps_offsets_of_absent_topics: bool = True
@@ -64,38 +69,33 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         names_success: whether FindCoordinator returns the message NONE with success.
         unknown_key_type: what becomes of a FindCoordinator with an unknown key type.
         operations_not_requested: the authorized operations of a client that did not ask for them.
-        described_without_error: the message of DescribeConfigs with success.
-        names_unknown_types: whether the messages of DescribeConfigs and AlterConfigs have the name UNKNOWN of a type.
-        describes_no_names: whether a list of no names means all settings (2.6), or none.
         reads_partition_maps: whether partitions of a request become a map first: topics without partitions are lost,
             and a partition that is named twice is there once.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an exception is returned that the broker did not expect.
         no_authorizer: the message of CreateAcls and DeleteAcls.
-        resource_text: how messages of AlterConfigs show a resource.
-        names_broker_resource: whether AlterConfigs names the resource in errors of a broker's settings.
-        refuses_repeated_names: whether AlterConfigs refuses a setting that is named twice, or the last one counts.
-        refuses_null_settings: whether AlterConfigs refuses a setting without a value, or cannot read the request.
-        broker_called: what messages of AlterConfigs call a broker.
         explains_reassignment: whether AlterPartitionReassignments says what is wrong with an assignment (2.5).
         election_not_needed: the message of ELECTION_NOT_NEEDED.
-        invalid_config: the error of a topic's configuration with an invalid value in AlterConfigs.
         sasl_mechanisms: the mechanisms that SaslHandshake names on a plaintext port.
         refuses_absent_names: whether Metadata refuses an invalid topic name even if it may not create the topic.
         orders_replicas: whether Metadata lists the replicas in the order of their assignment (0.11), or in that of a
             `HashSet`.
         deletion_disabled: what becomes of DeleteTopics if `delete.topic.enable` is false: it is refused, or it waits.
         repeats_deletions: whether DeleteTopics responds twice to a topic that is named twice (2.4), or once.
-        fails_on_repetition: whether AlterConfigs fails on a resource that is named twice, or the last one counts.
-        absent_topic_configs: the settings of topics that it does not have.
         checks_acks: whether acks must be -1, 0 or 1 (0.9), or may be any number of replicas.
         refuses_records: the error of a batch that breaks a rule (2.4: INVALID_RECORD).
         refused_without_start: other errors of a batch with which no log start offset is returned.
         lists_record_errors: whether all records that break a rule are listed (2.5), or the first one without a message.
         reads_batches: which records of a Produce are refused for their partition: any that are not one batch of magic 2
             (2.5), or only several batches (2.4); others make the request unreadable.
+        looks_for_zstd: whether versions 3 to 6 of Produce look for zstd in all batches, and fail as a whole on a codec
+            without a name (2.1).
+        converts_errors: whether a fetch for an older message format that the topic does not convert is refused even if
+            there are no records in it, and returns null for them; or only records are converted (2.4).
         checks_transactional_ids: whether a transactional batch needs the id in the request (2.0).
         reads_unknown_acls: whether a request with an unknown kind of ACL is answered.
+        old_paths: whether messages about paths are those of ZooKeeper 3.4's client.
+        tags: the tagged fields that it reads: unknown ones in any order or in that of their tags (2.4), or none.
         creation_not_controller: the message of a CreateTopics that is not for the controller.
     """
 
@@ -106,35 +106,28 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     names_success: bool = True
     unknown_key_type: Literal["invalid request", "server error", "unparsable"] = "invalid request"
     operations_not_requested: int = -(2**31)
-    described_without_error: str | None = ""
-    names_unknown_types: bool = False
-    describes_no_names: bool = True
     reads_partition_maps: bool = False
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
-    resource_text: str = "ConfigResource(type={type}, name='{name}')"
-    names_broker_resource: bool = False
-    refuses_repeated_names: bool = True
-    refuses_null_settings: bool = True
-    broker_called: Literal["Node", "Broker"] = "Node"
     explains_reassignment: bool = True
     election_not_needed: str = "Leader election not needed for topic partition."
-    invalid_config: Errors = Errors.INVALID_CONFIG
     sasl_mechanisms: tuple[str, ...] = ()
     refuses_absent_names: bool = True
     orders_replicas: bool = True
     deletion_disabled: Literal["refused", "waits"] = "refused"
     repeats_deletions: bool = True
-    fails_on_repetition: bool = True
-    absent_topic_configs: tuple[str, ...] = ()
     checks_acks: bool = True
     refuses_records: Errors = Errors.INVALID_RECORD
     refused_without_start: tuple[Errors, ...] = ()
     lists_record_errors: bool = True
     reads_batches: Literal["any", "several", "one"] = "any"
+    looks_for_zstd: bool = True
+    converts_errors: bool = True
     checks_transactional_ids: bool = True
     reads_unknown_acls: bool = False
+    old_paths: bool = False
+    tags: Literal["any order", "in order", "none"] = "any order"
     creation_not_controller: str | None = ""
 
 
@@ -149,6 +142,7 @@ class CreationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         has_default_counts: whether -1 partitions or replicas are the broker's default (KIP-464, 2.4).
         checks_sequence: whether the partitions of an assignment must be numbered from 0 on (2.0).
         names: the messages for invalid names, by the release that introduced them.
+        names_repeated: whether topics that are named twice are refused once, in a message that lists them (1.1).
         counts: the messages for invalid counts, by the release that introduced them.
         map: the name of the map that is shown for a duplicate replica.
         reserves_cluster_metadata: whether no topic may have the name of KRaft's log (2.8).
@@ -162,6 +156,7 @@ class CreationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_sequence: bool = True
     names: Literal["3.0", "0.11", "0.9"] = "3.0"
     counts: Literal["0.11", "0.8"] = "0.11"
+    names_repeated: bool = False
     map: str = "HashMap"
     refuses_settings: bool = True
     reserves_cluster_metadata: bool = True
@@ -178,6 +173,8 @@ GROUPS_2_4 = GroupBehaviour(
 GROUPS_1_1 = replace(
     GROUPS_2_4,
     checks_generation_in_sync=False,
+    keeps_first_protocols=True,
+    deletes_without_id=False,
     checks_group_ids_of_members=False,
     checks_commits="topics",
     join_error_generation=0,
@@ -195,57 +192,35 @@ CREATIONS_1_1 = replace(
     looks_for_topic_first=False,
     has_default_counts=False,
     checks_sequence=False,
+    names_repeated=True,
     refuses_settings=False,
 )
 CREATIONS_0_10 = replace(CREATIONS_1_1, names="0.9", counts="0.8")
 
-_SINCE_3_0 = (
-    "compression.gzip.level",
-    "compression.lz4.level",
-    "compression.zstd.level",
-    "local.retention.bytes",
-    "local.retention.ms",
-    "message.timestamp.after.max.ms",
-    "message.timestamp.before.max.ms",
-    "remote.log.copy.disable",
-    "remote.log.delete.on.disable",
-    "remote.storage.enable",
-)
 REQUESTS_2_4 = RequestBehaviour(
     absent_replica=(Errors.NOT_LEADER_OR_FOLLOWER, Errors.REPLICA_NOT_AVAILABLE),
     refuses_unknown_timestamps=False,
     unread_aborted=None,
     unknown_key_type="server error",
     operations_not_requested=0,
-    described_without_error=None,
-    names_unknown_types=True,
-    describes_no_names=False,
     reads_partition_maps=True,
     refuses_isolation_levels=False,
     explains_failures=True,
     no_authorizer="No Authorizer is configured on the broker.",
-    names_broker_resource=True,
-    refuses_repeated_names=False,
-    refuses_null_settings=False,
-    broker_called="Broker",
     explains_reassignment=False,
     election_not_needed="Leader election not needed for topic partition",
-    invalid_config=Errors.INVALID_REQUEST,
     refuses_absent_names=False,
-    fails_on_repetition=False,
-    absent_topic_configs=_SINCE_3_0,
     lists_record_errors=False,
     reads_batches="several",
     reads_unknown_acls=True,
+    converts_errors=False,
+    tags="in order",
 )
 REQUESTS_1_1 = replace(
     REQUESTS_2_4,
-    refuses_null_settings=True,
-    resource_text="Resource(type={type}, name='{name}'}}",
     absent_replica=(Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     returns_stable_offset_to_all=False,
     names_success=False,
-    absent_topic_configs=(*_SINCE_3_0, "max.compaction.lag.ms", "message.downconversion.enable"),
     unknown_key_type="unparsable",
     refuses_records=Errors.CORRUPT_MESSAGE,
     reads_batches="one",
@@ -253,6 +228,9 @@ REQUESTS_1_1 = replace(
     refused_without_start=(Errors.INVALID_RECORD, Errors.INVALID_TIMESTAMP),
     checks_transactional_ids=False,
     creation_not_controller=None,
+    looks_for_zstd=False,
+    old_paths=True,
+    tags="none",
 )
 REQUESTS_0_10 = replace(REQUESTS_1_1, sasl_mechanisms=("GSSAPI",), deletion_disabled="waits", orders_replicas=False)
 REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True)

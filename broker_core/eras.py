@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from broker_core.era_apis import APIS_0_8, APIS_0_10, APIS_1_1, APIS_2_4, Apis
+from broker_core.era_configs import CONFIG_CHANGES_1_1, CONFIG_CHANGES_2_4, ConfigBehaviour
 from broker_core.era_defaults import DEFAULTS_0_8, DEFAULTS_0_10, DEFAULTS_1_1, DEFAULTS_2_4
 from broker_core.era_requests import (
     CREATIONS_0_10,
@@ -46,6 +47,8 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         truncation: where a new follower truncates its log. "HW": at its own high watermark, at once. "KIP101": at the
             end of the follower's last epoch according to the leader (0.11). "KIP279": the same, repeated until both
             have the same epoch (2.0). "FETCH": at the diverging epoch in the response to its fetch (2.7).
+        knows_epochs_before_first: whether an epoch before the first one of the log ends where that begins (2.0), or is
+            unknown.
         refetches_in_each_epoch: whether a follower starts over in each leader epoch (KIP-320, 2.1), or only when
             another broker leads.
         fetch_carries_epoch: whether a fetch carries the current leader epoch (KIP-320, 2.1).
@@ -74,6 +77,7 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     truncation: Truncation = "FETCH"
+    knows_epochs_before_first: bool = True
     refetches_in_each_epoch: bool = True
     fetch_carries_epoch: bool = True
     beyond_leader_end: Beyond = "truncate"
@@ -231,6 +235,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         are_supported: whether producers may be idempotent and transactional (KIP-98, 0.11).
+        checks_partitions: whether AddPartitionsToTxn checks that a partition exists, or only its topic (1.1).
         checks_state_before_epoch: whether EndTxn with an epoch above that of the producer is refused for the state of
             the transaction first (before KIP-360, 2.5).
         are_verified: whether leaders verify a transaction with its coordinator before its first batch (KIP-890, 3.6).
@@ -240,6 +245,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     are_supported: bool = True
     are_verified: bool = True
+    checks_partitions: bool = True
     checks_state_before_epoch: bool = False
     producer_ids_at_start: bool = False
 
@@ -292,6 +298,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     groups: GroupBehaviour = GroupBehaviour()
     creations: CreationBehaviour = CreationBehaviour()
     requests: RequestBehaviour = RequestBehaviour()
+    configs: ConfigBehaviour = ConfigBehaviour()
     producer: ProducerDefaults = ProducerDefaults()
 
 
@@ -344,6 +351,7 @@ _2_4 = replace(
     groups=GROUPS_2_4,
     creations=CREATIONS_2_4,
     requests=REQUESTS_2_4,
+    configs=CONFIG_CHANGES_2_4,
     producer=ProducerDefaults(acks="1", idempotent=False, partitioner="sticky", names_disconnected_nodes=False),
 )
 _1_1 = replace(
@@ -356,6 +364,7 @@ _1_1 = replace(
     replication=replace(
         _2_4.replication,
         truncation="KIP101",
+        knows_epochs_before_first=False,
         reads_from_followers=False,
         refetches_in_each_epoch=False,
         fetch_carries_epoch=False,
@@ -376,9 +385,11 @@ _1_1 = replace(
     log_dir=replace(_2_4.log_dir, meta_properties=("broker.id", "version")),
     controller=replace(_2_4.controller, takeover_shrinks_isr=False, broker_epochs=False),
     zookeeper=replace(_2_4.zookeeper, topic_version=1),
+    transactions=replace(_2_4.transactions, checks_partitions=False),
     groups=GROUPS_1_1,
     creations=CREATIONS_1_1,
     requests=REQUESTS_1_1,
+    configs=CONFIG_CHANGES_1_1,
     producer=replace(_2_4.producer, partitioner="round-robin", has_delivery_timeout=False),
 )
 _0_10 = replace(

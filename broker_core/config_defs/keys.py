@@ -13,94 +13,92 @@ from broker_core.config_defs.java_text import java_double, parse_double, parse_i
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
-RELEASES = frozenset(
-    [
-        "0.8.0",
-        "0.8.1",
-        "0.8.2",
-        "0.9.0",
-        "0.10.0",
-        "0.10.0-IV0",
-        "0.10.0-IV1",
-        "0.10.1",
-        "0.10.1-IV0",
-        "0.10.1-IV1",
-        "0.10.1-IV2",
-        "0.10.2",
-        "0.10.2-IV0",
-        "0.11.0",
-        "0.11.0-IV0",
-        "0.11.0-IV1",
-        "0.11.0-IV2",
-        "1.0",
-        "1.0-IV0",
-        "1.1",
-        "1.1-IV0",
-        "2.0",
-        "2.0-IV0",
-        "2.0-IV1",
-        "2.1",
-        "2.1-IV0",
-        "2.1-IV1",
-        "2.1-IV2",
-        "2.2",
-        "2.2-IV0",
-        "2.2-IV1",
-        "2.3",
-        "2.3-IV0",
-        "2.3-IV1",
-        "2.4",
-        "2.4-IV0",
-        "2.4-IV1",
-        "2.5",
-        "2.5-IV0",
-        "2.6",
-        "2.6-IV0",
-        "2.7",
-        "2.7-IV0",
-        "2.7-IV1",
-        "2.7-IV2",
-        "2.8",
-        "2.8-IV0",
-        "2.8-IV1",
-        "3.0",
-        "3.0-IV0",
-        "3.0-IV1",
-        "3.1",
-        "3.1-IV0",
-        "3.2",
-        "3.2-IV0",
-        "3.3",
-        "3.3-IV0",
-        "3.3-IV1",
-        "3.3-IV2",
-        "3.3-IV3",
-        "3.4",
-        "3.4-IV0",
-        "3.5",
-        "3.5-IV0",
-        "3.5-IV1",
-        "3.5-IV2",
-        "3.6",
-        "3.6-IV0",
-        "3.6-IV1",
-        "3.6-IV2",
-        "3.7",
-        "3.7-IV0",
-        "3.7-IV1",
-        "3.7-IV2",
-        "3.7-IV3",
-        "3.7-IV4",
-        "3.8",
-        "3.8-IV0",
-        "3.9",
-        "3.9-IV0",
-        "4.0",
-        "4.0-IV0",
-        "4.0-IV1",
-    ]
+RELEASES = (
+    "0.8.0",
+    "0.8.1",
+    "0.8.2",
+    "0.9.0",
+    "0.10.0",
+    "0.10.0-IV0",
+    "0.10.0-IV1",
+    "0.10.1",
+    "0.10.1-IV0",
+    "0.10.1-IV1",
+    "0.10.1-IV2",
+    "0.10.2",
+    "0.10.2-IV0",
+    "0.11.0",
+    "0.11.0-IV0",
+    "0.11.0-IV1",
+    "0.11.0-IV2",
+    "1.0",
+    "1.0-IV0",
+    "1.1",
+    "1.1-IV0",
+    "2.0",
+    "2.0-IV0",
+    "2.0-IV1",
+    "2.1",
+    "2.1-IV0",
+    "2.1-IV1",
+    "2.1-IV2",
+    "2.2",
+    "2.2-IV0",
+    "2.2-IV1",
+    "2.3",
+    "2.3-IV0",
+    "2.3-IV1",
+    "2.4",
+    "2.4-IV0",
+    "2.4-IV1",
+    "2.5",
+    "2.5-IV0",
+    "2.6",
+    "2.6-IV0",
+    "2.7",
+    "2.7-IV0",
+    "2.7-IV1",
+    "2.7-IV2",
+    "2.8",
+    "2.8-IV0",
+    "2.8-IV1",
+    "3.0",
+    "3.0-IV0",
+    "3.0-IV1",
+    "3.1",
+    "3.1-IV0",
+    "3.2",
+    "3.2-IV0",
+    "3.3",
+    "3.3-IV0",
+    "3.3-IV1",
+    "3.3-IV2",
+    "3.3-IV3",
+    "3.4",
+    "3.4-IV0",
+    "3.5",
+    "3.5-IV0",
+    "3.5-IV1",
+    "3.5-IV2",
+    "3.6",
+    "3.6-IV0",
+    "3.6-IV1",
+    "3.6-IV2",
+    "3.7",
+    "3.7-IV0",
+    "3.7-IV1",
+    "3.7-IV2",
+    "3.7-IV3",
+    "3.7-IV4",
+    "3.8",
+    "3.8-IV0",
+    "3.9",
+    "3.9-IV0",
+    "4.0",
+    "4.0-IV0",
+    "4.0-IV1",
 )
-"""The versions of Kafka and of its inter-broker protocol up to 3.9 (`MetadataVersion`)."""
+"""The versions of Kafka and of its inter-broker protocol that 3.9 knows, in order (`MetadataVersion`)."""
 
 Value = bool | int | float | str | tuple[str, ...] | None
 
@@ -150,6 +148,8 @@ class ConfigKey(msgspec.Struct, frozen=True):
     throttled_replicas: bool = False
     is_version: bool = False
     """The value is a version of Kafka."""
+    newest_version: str = ""
+    """The newest valid one of an older release."""
     internal: bool = False
     """Internal: not shown to administrators."""
 
@@ -188,14 +188,20 @@ class ConfigKey(msgspec.Struct, frozen=True):
             for word in value if isinstance(value, tuple) else (value,):
                 if word not in self.words:
                     raise ConfigException.of(self.name, word, "String must be one of: " + ", ".join(self.words))
-        if self.is_version and _release(str(value)) not in RELEASES:
-            raise ConfigException.of(self.name, value, f"Version {value} is not a valid version")
+        if self.is_version:
+            self._check_version(str(value))
         if self.throttled_replicas and isinstance(value, tuple) and not _names_replicas(value):
             why = (
                 f"{self.name} must be the literal '*' or a list of replicas in the following format: "
                 "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
             )
             raise ConfigException.of(self.name, value, why)
+
+    def _check_version(self, version: str) -> None:
+        known = RELEASES[: RELEASES.index(self.newest_version) + 1] if self.newest_version else RELEASES
+        if _release(version) not in known:
+            shown = f"`{version}`" if self.newest_version else version
+            raise ConfigException.of(self.name, version, f"Version {shown} is not a valid version")
 
 
 def _release(version: str) -> str:

@@ -4,7 +4,7 @@ The table and the texts of the errors are those of Kafka 3.9 (`LogConfig`). Time
 with, sizes in bytes. The broker's names differ.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from broker_core.config_defs.broker import BROKER_CONFIGS
 from broker_core.config_defs.java_text import hash_map_order
@@ -117,9 +117,16 @@ it by (`ServerTopicConfigSynonyms`).
 """
 
 
-def topic_value(name: str, broker_configs: Mapping[str, str], overrides: Mapping[str, str]) -> Value:
-    """The effective value for a topic: its own, else the broker's, else the default. Raises ConfigException."""
-    key = TOPIC_CONFIGS[name]
+def topic_value(
+    name: str,
+    broker_configs: Mapping[str, str],
+    overrides: Mapping[str, str],
+    keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS,
+) -> Value:
+    """The effective value for a topic: its own, else the broker's, else the default. `keys` is the table of the
+    broker's release. Raises ConfigException.
+    """
+    key = keys.get(name) or TOPIC_CONFIGS[name]
     if name in overrides:
         return key.parse(overrides[name])
     for synonym, factor in _SYNONYMS.get(name, ()):
@@ -134,9 +141,13 @@ def broker_name(name: str) -> str | None:
     return next((synonym for synonym, _ in _SYNONYMS.get(name, ())), None)
 
 
-def topic_values(broker_configs: Mapping[str, str], overrides: Mapping[str, str]) -> dict[str, Value]:
-    """All configurations of a topic, in the order of the table. Raises ConfigException."""
-    values = {name: topic_value(name, broker_configs, overrides) for name in TOPIC_CONFIGS}
+def topic_values(
+    broker_configs: Mapping[str, str], overrides: Mapping[str, str], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS
+) -> dict[str, Value]:
+    """All configurations of a topic, in the order of the table; those that the release of `keys` does not have are at
+    their defaults. Raises ConfigException.
+    """
+    values = {name: topic_value(name, broker_configs, overrides, keys) for name in TOPIC_CONFIGS}
     protocol = broker_configs.get("inter.broker.protocol.version", "")
     if not protocol.startswith(("0.", "1.", "2.")):
         # Brokers with an inter-broker protocol of 3.0 or later support only one message format (KIP-724).
@@ -145,18 +156,20 @@ def topic_values(broker_configs: Mapping[str, str], overrides: Mapping[str, str]
 
 
 def validate_topic_configs(
-    overrides: Mapping[str, str], broker_configs: Mapping[str, str] | None = None, absent: Collection[str] = ()
+    overrides: Mapping[str, str],
+    broker_configs: Mapping[str, str] | None = None,
+    keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS,
 ) -> None:
     """Validates the configurations of a topic (`LogConfig.validate`). Raises ConfigException.
 
     Args:
         broker_configs: those of the broker that checks; None for a tool, which knows no broker.
-        absent: settings that the broker's release does not have.
+        keys: the table of the broker's release.
     """
     for name in hash_map_order(list(overrides)):
-        if name not in TOPIC_CONFIGS or name in absent:
+        if name not in keys:
             raise InvalidConfigurationException(f"Unknown topic config name: {name}")
-    values = topic_values(broker_configs or {}, overrides)
+    values = topic_values(broker_configs or {}, overrides, keys)
     low, high = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     if isinstance(low, int) and isinstance(high, int) and low > high:
         raise InvalidConfigurationException(

@@ -63,7 +63,8 @@ class ZkAdminManager:
                 return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR)
             self._validate(spec, assignment)
             if any(number < 0 for number in assignment):
-                return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR)
+                why = "key not found: 0" if self.host.era.requests.explains_failures and 0 not in assignment else None
+                return TopicResult(spec.name, Errors.UNKNOWN_SERVER_ERROR, why)
             topic_id = "" if validate_only else self._write(spec, assignment)
         except ConfigException as error:
             is_foreseen = self._era.refuses_settings or isinstance(error, InvalidConfigurationException)
@@ -238,8 +239,7 @@ class ZkAdminManager:
         self._validate_configs(spec)
 
     def _validate_configs(self, spec: CreateTopicSpec) -> None:
-        absent = self.host.era.requests.absent_topic_configs
-        validate_topic_configs(_configs(spec), self.host.config.settings, absent)
+        validate_topic_configs(_configs(spec), self.host.config.settings, self.host.era.configs.tables.topics)
 
     def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
         zk = self.host.zk

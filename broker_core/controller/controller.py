@@ -411,8 +411,9 @@ class Controller:
                 results[spec.name] = TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request.")
             elif not can_be_znode(spec.name):
                 # a lookup of a name that is not valid in a path aborts the request; earlier topics are done
-                explains = self.host.era.requests.explains_failures
-                why = path_fault(TopicZnode.path(spec.name)) if explains else None
+                era = self.host.era.requests
+                path = TopicZnode.path(spec.name)
+                why = path_fault(path, is_old=era.old_paths) if era.explains_failures else None
                 return CreatePartitionsResponse(
                     tuple(TopicResult(each.name, Errors.UNKNOWN_SERVER_ERROR, why) for each in request.topics)
                 )

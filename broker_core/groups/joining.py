@@ -137,7 +137,7 @@ class Joining:
         if group.pending_members.pop(member_id, None) is not None:
             self._add(group, message, request, member_id)
             return
-        error = self._groups.member_error(group, member_id, request.group_instance_id)
+        error = group.member_error(member_id, request.group_instance_id)
         if error is not Errors.NONE:
             self._refuse(message, error, member_id)
             return

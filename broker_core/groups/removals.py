@@ -64,7 +64,7 @@ class Removals:
 
     def delete_group(self, group_id: str) -> Errors:
         """DeleteGroups, of one group: only an empty one."""
-        error = self._groups.status(group_id, allows_empty_id=True)
+        error = self._groups.status(group_id, allows_empty_id=self._host.era.groups.deletes_without_id)
         if error is not Errors.NONE:
             return error
         group = self._groups.known.get(group_id)

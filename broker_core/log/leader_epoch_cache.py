@@ -94,6 +94,10 @@ class LeaderEpochCache:
         higher_start = entries[slot][1]
         return (entries[slot - 1][0], higher_start) if slot else (epoch, higher_start)
 
+    def is_before_first(self, epoch: int) -> bool:
+        """Whether the first epoch of the log is greater."""
+        return bool(self._entries) and epoch < self._entries[0][0]
+
     def truncate_from_end(self, offset: int) -> bool:
         """Drops the epochs that start at or above `offset`; returns whether there were any."""
         kept = [entry for entry in self._entries if entry[1] < offset]

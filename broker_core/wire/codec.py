@@ -35,7 +35,7 @@ class Schema:
         self.name = name
         self.flexible_from = flexible_from
         self._text = fields
-        self._decoders: dict[int, _Decoder] = {}
+        self._decoders: dict[tuple[int, bool], _Decoder] = {}
         self._encoders: dict[int, _Encoder] = {}
 
     def __repr__(self) -> str:
@@ -76,15 +76,16 @@ class Schema:
         """Whether a version has compact lengths and tagged fields (KIP-482)."""
         return self.flexible_from is not None and version >= self.flexible_from
 
-    def decode(self, version: int, data: bytes | memoryview, at: int = 0) -> Any:
-        """The message that starts at `at`. As in Kafka, bytes after it are ignored.
+    def decode(self, version: int, data: bytes | memoryview, at: int = 0, *, orders_tags: bool = False) -> Any:
+        """The message that starts at `at`. As in Kafka, bytes after it are ignored. `orders_tags`: unknown tagged
+        fields must be in the order of their tags.
 
         Raises WireError if the bytes end early or a length is invalid.
         """
-        decoder = self._decoders.get(version)
+        decoder = self._decoders.get((version, orders_tags))
         if decoder is None:
-            decoder = self._decoders[version] = compile_decoder(
-                self.structs, self.types, version, is_flexible=self.is_flexible(version)
+            decoder = self._decoders[version, orders_tags] = compile_decoder(
+                self.structs, self.types, version, is_flexible=self.is_flexible(version), orders_tags=orders_tags
             )
         try:
             return decoder(bytes(data), at)

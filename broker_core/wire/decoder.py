@@ -14,19 +14,29 @@ from broker_core.wire.source import FIXED, SHORT_ARRAY, Source, short_array_read
 
 
 def compile_decoder(
-    structs: dict[str, Struct], types: dict[str, type[Any]], version: int, *, is_flexible: bool
+    structs: dict[str, Struct],
+    types: dict[str, type[Any]],
+    version: int,
+    *,
+    is_flexible: bool,
+    orders_tags: bool = False,
 ) -> Callable[[bytes, int], Any]:
-    """`decode(data, at) -> value` of the message, which is the first of `structs`.
+    """`decode(data, at) -> value` of the message, which is the first of `structs`. `orders_tags`: unknown tagged fields
+    must be in the order of their tags.
 
     It raises IndexError or struct.error if the bytes end early, WireError for other faults.
     """
     message = next(iter(structs.values()))
     source = _Decoder(types, version, is_flexible)
+    source.skips_tags = "skip_ordered_tags" if orders_tags else "skip_tags"
     source.message(message)
     return source.function(f"decode_{message.name}_v{version}", "data, at")
 
 
 class _Decoder(Source):
+    skips_tags: str
+    """The function that skips unknown tagged fields."""
+
     def flush(self) -> None:
         """Emits the read of the run: after it, the names have their values."""
         if not self.run:
@@ -84,7 +94,7 @@ class _Decoder(Source):
         self.flush()
         if not tagged:
             with self.block(f"if {count}:"):
-                self.line("at = skip_tags(data, at - 1)")
+                self.line(f"at = {self.skips_tags}(data, at - 1)")
             return
         for field, name in tagged:
             self.line(f"{name} = {self.default(field)}")

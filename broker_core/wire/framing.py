@@ -5,14 +5,14 @@ A frame is four bytes of length, a header, a message. The version of the header 
 """
 
 import struct
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from broker_core.texts import text
 from broker_core.wire.codec import Api
 from broker_core.wire.errors import WireError
-from broker_core.wire.primitives import skip_tags
+from broker_core.wire.primitives import skip_ordered_tags, skip_tags
 from broker_core.wire.schemas import SCHEMAS
 
 API_VERSIONS = 18
@@ -49,7 +49,11 @@ def response_header_version(api: Api, version: int) -> int:
     return 1 if api.key != API_VERSIONS and api.response.is_flexible(version) else 0
 
 
-def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
+Tags = Literal["any order", "in order", "none"]
+"""The tagged fields that a broker reads: unknown ones in any order or in that of their tags, or none (before 2.4)."""
+
+
+def decode_request_header(frame: bytes | memoryview, tags: Tags = "any order") -> tuple[RequestHeader, int]:
     """The header of a request (a frame without its length) and where the message starts.
 
     Raises WireError, on which a broker closes the connection, if the header is malformed or the API or its version is
@@ -80,8 +84,8 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
             if length >= 0:
                 client_id = str(frame[at : at + length], "utf-8", "replace")
                 at += length
-        if header_version > 1:
-            at = skip_tags(frame, at)
+        if header_version > 1 and tags != "none":
+            at = (skip_tags if tags == "any order" else skip_ordered_tags)(frame, at)
     except (struct.error, IndexError):
         raise WireError(text("wire.request_header", size=len(frame))) from None
     if at > len(frame):
@@ -89,12 +93,12 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
     return RequestHeader(api, version, correlation_id, client_id), at
 
 
-def decode_request(frame: bytes | memoryview) -> tuple[RequestHeader, Any]:
+def decode_request(frame: bytes | memoryview, tags: Tags = "any order") -> tuple[RequestHeader, Any]:
     """Header and message; the message is None if the version is not offered (`is_offered`). Raises WireError."""
-    header, at = decode_request_header(frame)
+    header, at = decode_request_header(frame, tags)
     if not header.is_offered:
         return header, None
-    return header, header.api.request.decode(header.api_version, frame, at)
+    return header, header.api.request.decode(header.api_version, frame, at, orders_tags=tags == "in order")
 
 
 def encode_request(

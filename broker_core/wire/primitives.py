@@ -76,6 +76,19 @@ def skip_tags(data: bytes | memoryview, at: int) -> int:
     return at
 
 
+def skip_ordered_tags(data: bytes | memoryview, at: int) -> int:
+    """The same where each tag must be greater than the one before, as in Kafka until 2.4. Raises WireError."""
+    count, at = read_varint(data, at)
+    before = -1
+    for _ in range(count):
+        tag, size, at = read_tag(data, at)
+        if tag <= before:
+            raise WireError(text("wire.tag_order", tag=tag, before=before))
+        before = tag
+        at += size
+    return at
+
+
 @lru_cache(maxsize=4096)
 def uuid_text(raw: bytes) -> str:
     """Kafka's text of 16 bytes: 22 characters of URL-safe base64."""

@@ -267,9 +267,13 @@ _UNTOLD = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\
 """Characters that are not valid in a path."""
 
 
-def path_fault(path: str) -> str | None:
+_UNTOLD_3_4 = re.compile(r"[\x00-\x1e\x80-\x9e\ud801-\uf8fe\ufff1-\ufffe]")
+"""The same of ZooKeeper 3.4's client."""
+
+
+def path_fault(path: str, *, is_old: bool = False) -> str | None:
     """ZooKeeper's message for an invalid path that begins with a slash (`PathUtils.validatePath`); None for a valid
-    one.
+    one. `is_old`: that of the client of 3.4.
     """
     if path == "/":
         return None
@@ -281,9 +285,10 @@ def path_fault(path: str) -> str | None:
             return _path_fault(path, "empty node name specified", at)
         if part in (".", ".."):
             return _path_fault(path, "relative paths not allowed", at + len(part) - 1)
-        untold = _UNTOLD.search(part)
+        untold = (_UNTOLD_3_4 if is_old else _UNTOLD).search(part)
         if untold is not None:
-            why = "invalid character" if untold[0] != "\0" else "null character not allowed"
+            invalid = "invalid charater" if is_old else "invalid character"
+            why = invalid if untold[0] != "\0" else "null character not allowed"
             return _path_fault(path, why, at + untold.start())
         at += len(part) + 1
     return None

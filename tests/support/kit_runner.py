@@ -324,7 +324,7 @@ class Conversation:
                 self._names[name] = _at(answer, path)
                 self._steadying.captured[name] = path.split(".")[-1], self._names[name]
         mine = step.get("only_mine")
-        if mine in answer:
+        if answer.get(mine):
             answer[mine] = [each for each in answer[mine] if self._steadying.run in json.dumps(each)]
         for key, wanted in step.get("keep", {}).items():
             if key in answer:

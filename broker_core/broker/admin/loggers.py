@@ -5,6 +5,8 @@ A broker of the lab writes no log; it keeps the levels until its process ends. T
 of 3.9.1, with the root at WARN.
 """
 
+from typing import Literal
+
 from broker_core.broker.admin.logger_names import LOGGER_NAMES
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.errors import Errors, KafkaException
@@ -17,10 +19,11 @@ FIRST_LEVEL = "WARN"
 
 
 class Loggers:
-    """The loggers of the broker `broker_id`."""
+    """The loggers of the broker `broker_id`. `called`: what messages of alterations call it (until 2.4 a broker)."""
 
-    def __init__(self, broker_id: int) -> None:
+    def __init__(self, broker_id: int, called: Literal["Node", "Broker"] = "Node") -> None:
         self._broker_id = broker_id
+        self._called = called
         self._levels = {ROOT: FIRST_LEVEL}
         """The levels that were set."""
 
@@ -43,14 +46,15 @@ class Loggers:
 
         Raises KafkaException and UnknownOperationError.
         """
-        if (broker_id := parse_integer(name)) is None:
-            raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-        if broker_id != self._broker_id:
+        is_own = not name and self._called == "Broker"
+        if not is_own and (broker_id := parse_integer(name)) is None:
+            raise KafkaException(Errors.INVALID_REQUEST, f"{self._called} id must be an integer, but it is: {name}")
+        if not is_own and broker_id != self._broker_id:
             # Kafka returns its own id twice as well.
-            raise KafkaException(
-                Errors.INVALID_REQUEST,
-                f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}",
-            )
+            why = f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}"
+            if self._called == "Broker":
+                why = f"Unexpected broker id, expected {self._broker_id}, but received {name}"
+            raise KafkaException(Errors.INVALID_REQUEST, why)
         for op in ops:
             _check(op)
         if validate_only:

@@ -54,5 +54,8 @@ def _error(services: TransactionServices, name: str, version: int) -> Errors:
     """Clients write to the internal topics in other ways; a broker may name a partition of one."""
     if version <= LAST_CLIENT_VERSION and parse_requested(name)[0] in INTERNAL_TOPICS:
         return Errors.TOPIC_AUTHORIZATION_FAILED
-    known = name in services.metadata.partitions
+    if services.era.transactions.checks_partitions:
+        known = name in services.metadata.partitions
+    else:
+        known = parse_requested(name)[0] in services.metadata.topic_ids
     return Errors.NONE if known else Errors.UNKNOWN_TOPIC_OR_PARTITION

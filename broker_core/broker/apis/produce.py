@@ -30,7 +30,10 @@ def handle(services: ProduceServices, message: Message) -> None:
     body: ProduceRequest = message.body
     if body.is_unanswered:
         return
-    refusal = refusal_of(services.metadata, body, checks_ids=services.era.requests.checks_transactional_ids)
+    era = services.era.requests
+    refusal = refusal_of(
+        services.metadata, body, checks_ids=era.checks_transactional_ids, looks_for_zstd=era.looks_for_zstd
+    )
     if refusal is not None:
         _refuse_all(services, message, refusal)
         return

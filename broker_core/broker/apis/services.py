@@ -49,6 +49,7 @@ class TransactionServices(Services, Protocol):
     """Transactions and producer ids."""
 
     transactions: TransactionParts
+    era: Era
 
     @property
     def wall_ms(self) -> int: ...

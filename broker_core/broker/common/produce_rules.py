@@ -23,15 +23,19 @@ def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
     return any(name in metadata.partitions for name in without) or refusal_of(metadata, body) is not None
 
 
-def refusal_of(metadata: MetadataCache, body: ProduceRequest, *, checks_ids: bool = True) -> KafkaException | None:
-    """Why the request as a whole is rejected. `checks_ids`: a transactional batch needs the id in the request."""
+def refusal_of(
+    metadata: MetadataCache, body: ProduceRequest, *, checks_ids: bool = True, looks_for_zstd: bool = True
+) -> KafkaException | None:
+    """Why the request as a whole is rejected. `checks_ids`: a transactional batch needs the id in the request.
+    `looks_for_zstd`: old versions fail on a codec without a name.
+    """
     try:
         transactional = is_transactional(body)
     except KafkaException as unreadable:
         return unreadable
     if transactional and checks_ids and body.transactional_id is None:
         return KafkaException(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if ONE_BATCH_VERSION <= body.version < ZSTD_VERSION:
+    if looks_for_zstd and ONE_BATCH_VERSION <= body.version < ZSTD_VERSION:
         known = (data for name, data in body.partitions if data and name in metadata.partitions)
         if any(map(_has_unknown_codec, known)):
             # These versions look for zstd, and fail on a codec without a name.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS, ConfigException
+from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS, ConfigException, ConfigKey
 from broker_core.groups.host import GroupSettings
 from broker_core.transactions.host import TransactionSettings
 
@@ -74,8 +74,12 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         return {name: text for name, text in self.settings.items() if self.release_defaults.get(name) != text}
 
     @staticmethod
-    def of(settings: Mapping[str, str], release_defaults: Mapping[str, str] = NONE) -> "BrokerConfig":
-        """From Kafka's names (`replica.lag.time.max.ms`).
+    def of(
+        settings: Mapping[str, str],
+        release_defaults: Mapping[str, str] = NONE,
+        release_keys: Mapping[str, ConfigKey] = BROKER_CONFIGS,
+    ) -> "BrokerConfig":
+        """From Kafka's names (`replica.lag.time.max.ms`). `release_keys` is the table of the broker's release.
 
         Settings of parts that the core does not have are accepted, as by a real broker, and have no effect.
 
@@ -83,7 +87,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         not Kafka's: a real broker does not start without its class.
         """
         settings = {**release_defaults, **settings}
-        keys = {**BROKER_CONFIGS, **RETIRED_CONFIGS}
+        keys = {**BROKER_CONFIGS, **RETIRED_CONFIGS, **release_keys}
         values = {name: keys[name].parse(text) for name, text in settings.items() if name in keys}
         taken = {name.replace(".", "_"): value for name, value in values.items()}
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from broker_core.config_defs import BROKER_CONFIGS, ConfigException, Value
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.era_configs import ConfigBehaviour
+from broker_core.errors import Errors, KafkaException
 
 _MEBIBYTE = 1024 * 1024
 _HOUR_MS = 3_600_000
@@ -24,35 +26,44 @@ class _Endpoint(NamedTuple):
     port: int
 
 
-def check_requirements(settings: Mapping[str, str]) -> None:
-    """Raises ConfigException for the first requirement that is not met, in Kafka's order."""
+def check_requirements(settings: Mapping[str, str], era: ConfigBehaviour) -> None:
+    """Raises ConfigException for the first requirement that is not met, in Kafka's order, and KafkaException where the
+    check itself fails in Kafka.
+    """
     values = _Values(settings)
     overrides = _map_of("max.connections.per.ip.overrides", settings.get("max.connections.per.ip.overrides", ""))
     for count in overrides.values():
         if parse_integer(count) is None:
             raise ConfigException(f'For input string: "{count}"')
-    _require(values.span_ms("log.roll") >= 1, "log.roll.ms must be greater than or equal to 1")
-    _require(values.span_ms("log.roll.jitter") >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
+    _require(values.span_ms("log.roll") >= 1, f"log.roll.ms must be {era.at_least} 1")
+    _require(values.span_ms("log.roll.jitter") >= 0, f"log.roll.jitter.ms must be {era.at_least} 0")
     # Negative means unlimited, whatever the number.
-    _require(
-        values.number("log.retention.ms") != 0, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
-    )
+    _require(values.number("log.retention.ms") != 0, f"log.retention.ms must be unlimited (-1) or, {era.at_least} 1")
     threads = values.number("log.cleaner.threads")
-    if threads == 0:
+    if threads == 0 and era.cleaner_needs_threads:
         raise ConfigException("/ by zero")
+    if threads == 0:
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, "/ by zero")
     buffer_size = values.number("log.cleaner.dedupe.buffer.size")
     assert buffer_size is not None and threads is not None
     _require(
         buffer_size // threads > _MEBIBYTE,
         "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
     )
-    _check_listeners(settings)
+    codecs = era.codecs_in_requirements
+    codec = settings.get("compression.type", "producer").strip()
+    _require(
+        not codecs or codec in codecs,
+        f"compression.type : {codec} is not valid. Valid options are {','.join(codecs)}",
+    )
+    _check_listeners(settings, era)
     _require(
         values.number("max.connections.per.ip") != 0 or bool(overrides),
         "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
     )
     _require(
-        settings.get("principal.builder.class", _PRINCIPAL_BUILDER).strip() == _PRINCIPAL_BUILDER,
+        not era.checks_principal_builder
+        or settings.get("principal.builder.class", _PRINCIPAL_BUILDER).strip() == _PRINCIPAL_BUILDER,
         "principal.builder.class must implement KafkaPrincipalSerde",
     )
 
@@ -114,7 +125,7 @@ def listener_names(settings: Mapping[str, str]) -> list[str]:
     return [each.name for each in _endpoints(settings.get("listeners", _DEFAULT_LISTENERS), protocols_of(settings))]
 
 
-def _check_listeners(settings: Mapping[str, str]) -> None:
+def _check_listeners(settings: Mapping[str, str], era: ConfigBehaviour) -> None:
     protocols = protocols_of(settings)
     listeners = settings.get("listeners", _DEFAULT_LISTENERS)
     listed = settings.get("advertised.listeners")
@@ -124,7 +135,7 @@ def _check_listeners(settings: Mapping[str, str]) -> None:
         advertised = _endpoints(listed, protocols, advertised=True)
     own = [each.name for each in _endpoints(listeners, protocols)]
     names = [each.name for each in advertised]
-    _require(bool(names), "There must be at least one broker advertised listener.")
+    _require(bool(names) or not era.requires_listeners, "There must be at least one broker advertised listener.")
     between_brokers = settings.get("inter.broker.listener.name", "PLAINTEXT").upper()
     _require(
         between_brokers in names,

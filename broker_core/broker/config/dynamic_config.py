@@ -10,17 +10,19 @@ from broker_core.broker.config.broker_config import NONE, BrokerConfig
 from broker_core.broker.config.config_requirements import check_requirements, listener_names, protocols_of
 from broker_core.config_defs import (
     BROKER_CONFIGS,
-    DYNAMIC_CONFIGS,
     ConfigException,
     ConfigType,
-    broker_key,
     broker_synonyms,
     is_of_one_broker,
     topic_value,
     without_listener,
 )
 from broker_core.config_defs.java_text import scala_set
+from broker_core.config_defs.releases import ReleaseConfigs
+from broker_core.era_configs import ConfigBehaviour
+from broker_core.errors import KafkaException
 
+_LATEST = ConfigBehaviour()
 _NETWORK_THREADS = "num.network.threads"
 THREAD_POOLS = (
     "num.io.threads",
@@ -58,8 +60,9 @@ class DynamicBrokerConfig:
     configuration.
     """
 
-    def __init__(self, static: BrokerConfig) -> None:
+    def __init__(self, static: BrokerConfig, era: ConfigBehaviour = _LATEST) -> None:
         self.static = static
+        self.era = era
         self.started_with = static.overrides
         """What was set when the broker was started."""
         self.defaults: dict[str, str] = {}
@@ -69,32 +72,32 @@ class DynamicBrokerConfig:
     def update(self, *, defaults: Mapping[str, str] | None = None, own: Mapping[str, str] | None = None) -> None:
         """Applies what ZooKeeper has now, as far as it is valid."""
         if defaults is not None:
-            self.defaults = acceptable(defaults, per_broker=False)
+            self.defaults = self.acceptable(defaults, per_broker=False)
         if own is not None:
-            self.own = acceptable(own, per_broker=True)
+            self.own = self.acceptable(own, per_broker=True)
         merged = self._merged(self.defaults, self.own)
         try:
-            config = BrokerConfig.of(merged, self.static.release_defaults)
-            check_requirements(merged)
-        except ConfigException:
+            config = BrokerConfig.of(merged, self.static.release_defaults, self.era.tables.brokers)
+            check_requirements(merged, self.era)
+        except (ConfigException, KafkaException):
             return
         self.current = config
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool, identity: Mapping[str, str] = NONE) -> None:
         """Validates new overrides of this broker, or of all. `identity` is what distinguishes this broker from the
-        others. Raises ConfigException.
+        others. Raises ConfigException, and KafkaException where the check itself fails in Kafka.
         """
-        check(configs, per_broker=per_broker)
+        check(configs, self.era, per_broker=per_broker)
         defaults, own = (self.defaults, configs) if per_broker else (configs, self.own)
         merged = {**identity, **self._merged(defaults, own)}
-        BrokerConfig.of(merged)
-        check_requirements(merged)
+        BrokerConfig.of(merged, release_keys=self.era.tables.brokers)
+        check_requirements(merged, self.era)
         now = {**identity, **self.current.overrides}
         why = (
-            _connections_refusal(merged)
+            _connections_refusal(merged, self.era)
             or _reporters_refusal(merged)
             or self._check_threads(merged)
-            or _local_retention_refusal(merged)
+            or _local_retention_refusal(merged, self.era)
             or _protocols_refusal(now, merged)
         )
         if why is not None:
@@ -102,11 +105,24 @@ class DynamicBrokerConfig:
                 "Invalid dynamic configuration", f"org.apache.kafka.common.config.ConfigException: {why}"
             )
 
+    def acceptable(self, configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
+        """The overrides that `check` accepts one by one."""
+        taken = {}
+        for name, text in configs.items():
+            try:
+                check({name: text}, self.era, per_broker=per_broker)
+            except ConfigException:
+                continue
+            taken[name] = text
+        return taken
+
     def _merged(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
         # Without the defaults of the release: the requirements of 3.9 do not apply to them.
         merged = dict(self.started_with)
         for overrides in (defaults, own):
             for name, value in overrides.items():
+                if name in BROKER_CONFIGS and name not in self.era.tables.brokers:
+                    continue  # A name that is unknown in this release.
                 for synonym in broker_synonyms(name):
                     merged.pop(synonym, None)
                 merged[name] = value
@@ -126,12 +142,12 @@ class DynamicBrokerConfig:
         return None
 
 
-def _connections_refusal(settings: Mapping[str, str]) -> str | None:
+def _connections_refusal(settings: Mapping[str, str], era: ConfigBehaviour) -> str | None:
     """Why a limit of 0 connections, or 0 connections per second, is invalid (`ListenerConnectionQuota`)."""
     for name in ("max.connections", "max.connection.creation.rate"):
         wanted = _number(name, settings)
-        if wanted <= 0:
-            return f"Invalid {name} {wanted}"
+        if name in era.tables.brokers and wanted <= 0:
+            return f"Invalid {name} {era.connections_limit.format(limit=wanted)}"
     return None
 
 
@@ -155,14 +171,14 @@ def _reporters_refusal(settings: Mapping[str, str]) -> str | None:
     )
 
 
-def _local_retention_refusal(settings: Mapping[str, str]) -> str | None:
+def _local_retention_refusal(settings: Mapping[str, str], era: ConfigBehaviour) -> str | None:
     """Why local retention cannot exceed total retention (`DynamicLogConfig`)."""
     for unit in ("ms", "bytes"):
         kept = topic_value(f"retention.{unit}", settings, {})
         local = topic_value(f"local.retention.{unit}", settings, {})
         assert isinstance(kept, int) and isinstance(local, int)
         whole, part = f"log.retention.{unit}", f"log.local.retention.{unit}"
-        if kept == -1 or local == _AS_THE_WHOLE:
+        if kept == -1 or local == _AS_THE_WHOLE or part not in era.tables.brokers:
             continue
         if local == -1:
             return str(ConfigException.of(part, local, f"Value must not be -1 as {whole} value is set as {kept}."))
@@ -198,42 +214,31 @@ def _cleaner_refusal(now: int, wanted: int) -> str:
     return f"Log cleaner threads cannot be increased to more than double the current value {now}"
 
 
-def check(configs: Mapping[str, str], *, per_broker: bool) -> None:
+def check(configs: Mapping[str, str], era: ConfigBehaviour, *, per_broker: bool) -> None:
     """Validates names and types of overrides (`validateConfigs`). Unknown names are accepted. Raises
     ConfigException.
     """
-    fixed = [name for name in configs if name in BROKER_CONFIGS and name not in DYNAMIC_CONFIGS]
+    tables = era.tables
+    fixed = [name for name in configs if name in tables.brokers and name not in tables.dynamic]
     if fixed:
         raise ConfigException(f"Cannot update these configs dynamically: {scala_set(fixed)}")
-    if of_listeners := [name for name in configs if name in _OF_LISTENERS]:
+    if of_listeners := [name for name in configs if name in _OF_LISTENERS and name in tables.brokers]:
         raise ConfigException(
             "These security configs can be dynamically updated only per-listener using the listener prefix: "
-            f"HashSet({', '.join(of_listeners)})"
+            f"{era.of_listeners}({', '.join(of_listeners)})"
         )
-    _check_types(configs)
-    own = [name for name in configs if is_of_one_broker(name)]
+    _check_types(configs, tables)
+    own = [name for name in configs if is_of_one_broker(name) and tables.knows(name)]
     if own and not per_broker:
         raise ConfigException(
             f"Cannot update these configs at default cluster level, broker id must be specified: {scala_set(own)}"
         )
 
 
-def _check_types(configs: Mapping[str, str]) -> None:
+def _check_types(configs: Mapping[str, str], tables: ReleaseConfigs) -> None:
     for name, text in configs.items():
-        key = broker_key(name)
+        key = tables.broker_key(name)
         if key is not None:
             key.parse(text)
             if key.type is ConfigType.CLASS and not text.strip().startswith(_FOUND_CLASSES):
                 raise ConfigException.of(without_listener(name), text, f"Class {text} could not be found.")
-
-
-def acceptable(configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
-    """The overrides that `check` accepts one by one."""
-    taken = {}
-    for name, text in configs.items():
-        try:
-            check({name: text}, per_broker=per_broker)
-        except ConfigException:
-            continue
-        taken[name] = text
-    return taken

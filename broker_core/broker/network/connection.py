@@ -16,7 +16,7 @@ from broker_core.groups.answers import describe_sync
 from broker_core.sim.kernel import Kernel, PassiveNode
 from broker_core.texts import text
 from broker_core.wire.errors import WireError
-from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
+from broker_core.wire.framing import API_VERSIONS, Tags, decode_request, encode_response
 from broker_core.wire.messages import SyncGroupRequest
 from broker_core.wire.schemas import offered
 
@@ -24,13 +24,14 @@ NO_ANSWER = b""
 
 
 class Request:
-    """A request to a broker that offers `apis`. Only its frame is pickled."""
+    """A request to a broker that offers `apis` and reads these tagged fields. Only its frame is pickled."""
 
-    def __init__(self, frame: bytes, apis: Apis) -> None:
+    def __init__(self, frame: bytes, apis: Apis, tags: Tags = "any order") -> None:
         """Raises WireError for bytes that are not a request of a supported API and version."""
         self.frame = frame
         self.apis = apis
-        self.header, self.body = decode_request(frame)
+        self.tags = tags
+        self.header, self.body = decode_request(frame, tags)
         self.api = self.header.api
         self.translation = TRANSLATIONS.get(self.api.name)
         if self.translation is None:
@@ -41,7 +42,7 @@ class Request:
             self.body = self.api.request.type()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.frame, self.apis)
+        return type(self), (self.frame, self.apis, self.tags)
 
     @property
     def is_offered(self) -> bool:
@@ -116,7 +117,8 @@ class Connection(PassiveNode):
         """Handles the next queued request, unless one is being handled."""
         while self._waiting and self._current is None and self.number in self._server.connections:
             try:
-                request = Request(self._waiting.popleft(), offered(self.broker.era))
+                era = self.broker.era
+                request = Request(self._waiting.popleft(), offered(era), era.requests.tags)
             except WireError as error:
                 # A broker logs a request that it could not parse, and closes the connection.
                 self._server.close(self.number, error.rule.code)

@@ -61,7 +61,7 @@ class ConfigChanges:
 
     def __init__(self, host: ConfigHost) -> None:
         self.host = host
-        self.dynamic = DynamicBrokerConfig(host.config)
+        self.dynamic = DynamicBrokerConfig(host.config, host.era.configs)
         self._last_executed = -1
         # Path of a notification -> when this broker first saw it (ms): by its own clock, since the znode's creation
         # time differs between two runs of the same history.

@@ -342,6 +342,8 @@ class Fetches:
         partition = self._partitions.get(requested.partition)
         if partition is None:
             return answer
+        if not self._replicas.era.requests.converts_errors and answer.error is not Errors.NONE:
+            return answer
         return convert(answer, requested, partition.log.config, body.version, is_follower=body.replica_id >= 0)
 
     def _is_included(self, body: FetchRequest, requested: FetchPartition, answer: FetchPartitionResponse) -> bool:

@@ -4,6 +4,8 @@
 
 from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException
+from broker_core.log.leader_epoch_cache import UNDEFINED_EPOCH_OFFSET
+from broker_core.records.record_batch import NO_LEADER_EPOCH
 from broker_core.wire.messages import (
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -107,6 +109,9 @@ class OffsetLookups:
             if partition is None or error is not None:
                 results.append(OffsetForLeaderEpochResult(name, error or Errors.UNKNOWN_SERVER_ERROR))
                 continue
-            found = partition.log.leader_epoch_cache.end_offset_for(epoch, partition.log.log_end_offset)
+            cache = partition.log.leader_epoch_cache
+            found = cache.end_offset_for(epoch, partition.log.log_end_offset)
+            if not self._replicas.era.replication.knows_epochs_before_first and cache.is_before_first(epoch):
+                found = NO_LEADER_EPOCH, UNDEFINED_EPOCH_OFFSET
             results.append(OffsetForLeaderEpochResult(name, Errors.NONE, *found))
         return OffsetForLeaderEpochResponse(tuple(results))

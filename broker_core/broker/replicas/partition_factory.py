@@ -97,10 +97,10 @@ class PartitionFactory:
         if last is not None and last[0] == settings and last[1] == overrides:
             return last[2]
         try:
-            values = topic_values(settings, overrides)
+            values = topic_values(settings, overrides, self.era.configs.tables.topics)
         except ConfigException:
             # An external write in ZooKeeper that Kafka's tools reject: the topic is treated as without overrides.
-            values = topic_values(settings, {})
+            values = topic_values(settings, {}, self.era.configs.tables.topics)
         self._last_values = (dict(settings), overrides, values)
         return values
 

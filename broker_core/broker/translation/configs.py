@@ -15,11 +15,11 @@ from broker_core.broker.translation.config_values import (
     UNKNOWN_TYPE,
 )
 from broker_core.clients.exceptions import exception_message
-from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS
+from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS, broker_synonyms
 from broker_core.config_defs.documentation import documentation
-from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
-from broker_core.config_defs.java_text import scala_hash_set_order
+from broker_core.config_defs.java_text import scala_hash_set_order, scala_set_order
 from broker_core.config_defs.keys import ConfigKey
+from broker_core.era_configs import ConfigBehaviour
 from broker_core.errors import Errors
 from broker_core.texts import text
 from broker_core.wire.errors import WireError
@@ -44,6 +44,7 @@ _INCREMENTAL = SCHEMAS[44].response
 _OPERATIONS: tuple[Operation, ...] = ("SET", "DELETE", "APPEND", "SUBTRACT")
 _TYPES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", BROKER_LOGGER_RESOURCE: "BROKER_LOGGER"}
 _NOT_THESE = "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"
+_DEPRECATED = "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
 _ONCE = Errors.INVALID_REQUEST, "Each resource must appear at most once."
 
 _KEYS: dict[int, Mapping[str, ConfigKey]] = {
@@ -68,13 +69,14 @@ def _resource(asked_for: Any) -> ConfigResource:
 
 
 def _describe_body(request: Any, context: RequestContext) -> Any:
-    era = context.broker.era.requests
+    era = context.broker.era.configs
     request.resources = _as_map(request.resources, context)
-    known = _TYPES if era.names_unknown_types else (*_TYPES, CLIENT_METRICS_RESOURCE)
+    _refuse_negative_types(request, era)
+    known = _types(era) if era.names_unknown_types else (*_TYPES, CLIENT_METRICS_RESOURCE)
     unknown = next((each for each in request.resources if each.resource_type not in known), None)
     if unknown is not None:
         why = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
-        return Immediate(_refused_all(request, why if era.names_unknown_types else _MALFORMED, era.names_unknown_types))
+        return Immediate(_refused_all(request, why if era.names_unknown_types else _MALFORMED, era))
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
 
@@ -90,16 +92,27 @@ def _describe_answer(body: DescribeConfigsResponse, request: Any, context: Reque
     return _DESCRIBE.type(results=results)
 
 
-def _refused_all(request: Any, why: str, names_unknown: bool) -> Any:
+def _types(era: ConfigBehaviour) -> set[int]:
+    """The types of resources that a release knows."""
+    return set(_TYPES) if era.describes_loggers else {TOPIC_RESOURCE, BROKER_RESOURCE}
+
+
+def _refuse_negative_types(request: Any, era: ConfigBehaviour) -> None:
+    """Raises WireError where a type is looked up in an array."""
+    if not era.reads_negative_types and any(each.resource_type < 0 for each in request.resources):
+        raise WireError(text("wire.resource_type"))
+
+
+def _refused_all(request: Any, why: str, era: ConfigBehaviour) -> Any:
     for each in request.resources:
-        if each.resource_type not in _TYPES and names_unknown:
+        if each.resource_type not in _types(era) and era.names_unknown_types:
             each.resource_type = _UNKNOWN_RESOURCE
     return _DESCRIBE.type(results=[_undescribed(each, why) for each in request.resources])
 
 
 def _as_map(resources: list[Any], context: RequestContext) -> list[Any]:
     """The resources of a request. In releases that accept repetition, the last one of the same name counts."""
-    if context.broker.era.requests.fails_on_repetition:
+    if context.broker.era.configs.fails_on_repetition:
         return resources
     return list({(each.resource_type, each.resource_name): each for each in resources}.values())
 
@@ -114,7 +127,7 @@ def _undescribed(each: Any, why: str) -> Any:
 
 
 def _described(result: DescribeConfigsResult, each: Any, request: Any, context: RequestContext) -> Any:
-    era = context.broker.era.requests
+    era = context.broker.era.configs
     names = each.configuration_keys
     is_all = names is None or (not names and era.describes_no_names)
     entries = {entry.name: entry for entry in result.configs if is_all or entry.name in names}
@@ -124,18 +137,24 @@ def _described(result: DescribeConfigsResult, each: Any, request: Any, context: 
         resource_type=each.resource_type,
         resource_name=each.resource_name,
         # In the order of the hash map of `ConfigHelper`.
-        configs=[_entry(entries[name], each.resource_type, request) for name in scala_hash_set_order(entries)],
+        configs=[_entry(entries[name], each.resource_type, request, era) for name in scala_hash_set_order(entries)],
     )
 
 
-def _entry(entry: ConfigEntry, resource_type: int, request: Any) -> Any:
+def _is_writable(name: str, era: ConfigBehaviour) -> bool:
+    names = broker_synonyms(name) if era.writable_synonyms else (name,)
+    return any(each in era.tables.dynamic and each in era.tables.brokers for each in names)
+
+
+def _entry(entry: ConfigEntry, resource_type: int, request: Any, era: ConfigBehaviour) -> Any:
     key = _KEYS[resource_type].get(entry.name)
     synonyms = entry.synonyms if request.include_synonyms else ()
     return _DESCRIBE.DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,
-        read_only=resource_type == BROKER_RESOURCE and entry.name not in DYNAMIC_CONFIGS,
+        read_only=resource_type == BROKER_RESOURCE and not _is_writable(entry.name, era),
         config_source=SOURCES[entry.source],
+        is_default=era.names_defaults and entry.source == "DEFAULT_CONFIG",
         is_sensitive=entry.is_sensitive,
         synonyms=[
             _DESCRIBE.DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=SOURCES[synonym.source])
@@ -167,23 +186,29 @@ def _refusals(request: Any, context: RequestContext, *, is_incremental: bool) ->
 
 
 def _refusal(each: Any, context: RequestContext, is_incremental: bool) -> Refusal | None:
-    if any(count > 1 for count in Counter(config.name for config in each.configs).values()):
-        return Errors.INVALID_REQUEST, "Error due to duplicate config keys"
+    era = context.broker.era.configs
+    repeated = [name for name, count in Counter(config.name for config in each.configs).items() if count > 1]
+    if repeated:
+        named = f" : {','.join(scala_set_order(repeated))}" if era.names_repeated_settings else ""
+        return Errors.INVALID_REQUEST, f"Error due to duplicate config keys{named}"
     nulls = [
         config.name for config in each.configs if config.value is None and getattr(config, "config_operation", 0) != 1
     ]
-    if nulls:
+    if nulls and era.null_values == "failing" and not is_incremental:
+        return Errors.UNKNOWN_SERVER_ERROR, None
+    if nulls and era.null_values == "refused":
         return Errors.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
-    names_unknown = context.broker.era.requests.names_unknown_types
-    if names_unknown and each.resource_type not in _TYPES:
+    if era.names_unknown_types and each.resource_type not in _types(era):
         return Errors.INVALID_REQUEST, "Unexpected resource type UNKNOWN"
     if each.resource_type == CLIENT_METRICS_RESOURCE:
         return Errors.INVALID_REQUEST, _NOT_THESE
+    if era.names_unknown_types and each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental:
+        return Errors.INVALID_REQUEST, _DEPRECATED
     if each.resource_type not in _TYPES or (each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental):
         return Errors.INVALID_REQUEST, f"Unknown resource type {each.resource_type}"
     operations = {getattr(config, "config_operation", 0) for config in each.configs}
     strange = operations - set(range(len(_OPERATIONS)))
-    if strange and each.resource_type == BROKER_RESOURCE:
+    if strange and each.resource_type == BROKER_RESOURCE and not era.explains_unknown_operations:
         return Errors.INVALID_REQUEST, f"Unknown operations type {min(strange)}"
     return None
 
@@ -194,8 +219,9 @@ def _operation(number: int) -> Operation:
 
 def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest | Unanswered:
     request.resources = _as_map(request.resources, context)
-    era = context.broker.era.requests
-    if not era.refuses_null_settings and any(
+    era = context.broker.era.configs
+    _refuse_negative_types(request, era)
+    if era.null_values == "unreadable" and any(
         entry.value is None for each in request.resources for entry in each.configs
     ):
         raise WireError(text("wire.null_setting"))
@@ -248,7 +274,12 @@ def _altered(body: AlterConfigsResponse, request: Any, refusals: list[Refusal | 
 
 
 def _alter_answer(body: AlterConfigsResponse, request: Any, context: RequestContext) -> Any:
-    return _altered(body, request, _refusals(request, context, is_incremental=False), _ALTER)
+    refusals = _refusals(request, context, is_incremental=False)
+    era = context.broker.era.configs
+    for each in request.resources:
+        if era.names_unknown_types and each.resource_type not in _types(era):
+            each.resource_type = _UNKNOWN_RESOURCE
+    return _altered(body, request, refusals, _ALTER)
 
 
 def _incremental_answer(body: AlterConfigsResponse, request: Any, context: RequestContext) -> Any:

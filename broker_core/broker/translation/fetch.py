@@ -210,7 +210,7 @@ def _partition(row: FetchPartitionResponse, index: int, context: RequestContext)
             error_code=row.error.code,
             high_watermark=-1,
             aborted_transactions=_aborted(unread) if is_unreadable or row.error in _UNKNOWN else None,
-            records=None if is_unreadable else b"",
+            records=None if is_unreadable and context.broker.era.requests.converts_errors else b"",
         )
     partition = _WIRE.PartitionData(
         partition_index=index,

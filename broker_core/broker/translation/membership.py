@@ -36,12 +36,20 @@ def _join_body(request: Any, context: RequestContext) -> JoinGroupRequest:
         request.member_id,
         request.group_instance_id,
         request.protocol_type,
-        tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+        _protocols(request.protocols, context),
         request.reason or "",
         context.version,
         context.client_id,
         f"/{context.host}",
     )
+
+
+def _protocols(protocols: list[Any], context: RequestContext) -> tuple[tuple[str, bytes], ...]:
+    named = [(protocol.name, protocol.metadata) for protocol in protocols]
+    if context.broker.era.groups.keeps_first_protocols:
+        first = dict(reversed(named))
+        named = [(name, first[name]) for name in dict(named)]
+    return tuple(named)
 
 
 def _join_answer(body: JoinGroupResponse, request: Any, context: RequestContext) -> Any:

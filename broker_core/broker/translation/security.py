@@ -36,6 +36,9 @@ _KINDS = (
 
 _UNKNOWN = 0
 """The code UNKNOWN of resource types, patterns, operations and permissions: a request with it closes the connection."""
+_ANY = 1
+_MATCH = 2
+"""The code of the pattern MATCH."""
 
 
 def _refuse_unknown(rows: Iterable[Any], context: RequestContext) -> None:
@@ -46,6 +49,14 @@ def _refuse_unknown(rows: Iterable[Any], context: RequestContext) -> None:
             raise WireError(text("wire.acl_kind"))
 
 
+def _refuse_any(rows: Iterable[Any], context: RequestContext) -> None:
+    """Raises WireError for an ACL of any kind of thing, as Kafka did until 2.4 when it parsed the request."""
+    for row in rows if context.broker.era.requests.reads_unknown_acls else ():
+        kinds = (row.resource_type, row.operation, row.permission_type)
+        if _ANY in kinds or row.resource_pattern_type in (_ANY, _MATCH):
+            raise WireError(text("wire.acl_kind"))
+
+
 def _describe_acls(request: Any, context: RequestContext) -> Any:
     _refuse_unknown([request], context)
     return _DESCRIBE_ACLS.type(error_code=_DISABLED, error_message="No Authorizer is configured on the broker")
@@ -53,6 +64,7 @@ def _describe_acls(request: Any, context: RequestContext) -> Any:
 
 def _create_acls(request: Any, context: RequestContext) -> Any:
     _refuse_unknown(request.creations, context)
+    _refuse_any(request.creations, context)
     return _CREATE_ACLS.type(
         results=[
             _CREATE_ACLS.AclCreationResult(

@@ -1,9 +1,11 @@
 """CreateTopics (API key 19) and CreatePartitions (37)."""
 
+from collections import Counter
 from typing import Any
 
 from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, Translation
 from broker_core.broker.translation.config_values import SOURCES
+from broker_core.config_defs.java_text import scala_set_order
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     CreatePartitionsRequest,
@@ -48,7 +50,18 @@ def _create_body(request: Any, context: RequestContext) -> CreateTopicsRequest:
 def _create_answer(body: CreateTopicsResponse, request: Any, context: RequestContext) -> Any:
     results = {result.name: result for result in body.topics}
     entries: dict[tuple[tuple[str, str], ...], list[Any]] = {}
-    return _CREATE.type(topics=[_created(topic, results[topic.name], context, entries) for topic in request.topics])
+    topics = request.topics
+    if context.broker.era.creations.names_repeated:
+        repeated = [name for name, count in Counter(topic.name for topic in topics).items() if count > 1]
+        topics = list({topic.name: topic for topic in topics}.values())
+        for name in repeated:
+            if results[name].error is Errors.INVALID_REQUEST:
+                why = (
+                    f"Create topics request from client `{context.client_id}` contains multiple entries for the "
+                    f"following topics: {','.join(scala_set_order(repeated))}"
+                )
+                results[name] = TopicResult(name, Errors.INVALID_REQUEST, why)
+    return _CREATE.type(topics=[_created(topic, results[topic.name], context, entries) for topic in topics])
 
 
 def _created(
