@@ -29,8 +29,8 @@ SUITE = go_tests.Suite(
     wanted="^Test",
     least=140,
     # These need an authorizer or a SASL listener; three of the consumer group subtests call a function that is not set,
-    # and one times out on a real Kafka as well. TestCommitLoopImmediateFlushOnGenerationEnd has a coordinator of its own
-    # instead of a cluster, and fails when its goroutine starts before a signal that is given after it.
+    # and one times out on a real Kafka as well. TestCommitLoopImmediateFlushOnGenerationEnd has a coordinator of its
+    # own instead of a cluster, and fails when its goroutine starts before a signal that is given after it.
     left_out=(
         "TestClientCreateACLs",
         "TestClientDeleteACLs",
