@@ -42,26 +42,6 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_two_tabs_of_a_lesson_resume_it_after_a_kill(tmp_path: Path) -> None:
-    slug = "001-high-watermark-two-fetches"
-    with lab(tmp_path) as running:
-        visitor = running.visitor(running.wait_until_ready())
-        run = visitor.new_run()
-        # The first tab has said hello, and reads nothing from then on.
-        with visitor.socket(run), visitor.socket(run) as tab:
-            for op in ({"op": "start"}, {"op": "skip", "step": "produce"}, {"op": "hint"}):
-                assert tab.ask({"k": "exercise", "exercise": slug, **op})["k"] == "done"
-            running.end(signal.SIGKILL)
-    with lab(tmp_path) as again:
-        visitor = again.visitor(again.wait_until_ready())
-        with visitor.socket(run) as first, visitor.socket(run) as second:
-            for client in (first, second):
-                frame = client.of_kind("exercise")
-                assert (frame["slug"], len(frame["hints"])) == (slug, 1)
-                assert [step["state"] for step in frame["steps"]][:2] == ["done", "active"]
-                assert frame["steps"][0]["skipped"]
-
-
 def test_lab_prints_one_address_refuses_a_second_one_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     with lab(tmp_path) as running:
         printed = running.wait_until_ready()
@@ -87,7 +67,8 @@ def test_lab_prints_one_address_refuses_a_second_one_and_ctrl_c_ends_it(tmp_path
         assert not (tmp_path / "lab.json").exists()
 
 
-def test_runs_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None:
+def test_runs_and_two_tabs_of_a_lesson_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None:
+    slug = "001-high-watermark-two-fetches"
     with lab(tmp_path) as running:
         visitor = running.visitor(running.wait_until_ready())
         run = visitor.new_run(name="Survivor")
@@ -100,7 +81,12 @@ def test_runs_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None
             # while paused, events are written at once
             client.ask({"k": "time", "op": "pause"})
         zookeeper = int((tmp_path / "zookeeper/zookeeper.pid").read_text())
-        running.end(signal.SIGKILL)
+        taught = visitor.new_run()
+        # The first tab has said hello, and reads nothing from then on.
+        with visitor.socket(taught), visitor.socket(taught) as tab:
+            for op in ({"op": "start"}, {"op": "skip", "step": "produce"}, {"op": "hint"}):
+                assert tab.ask({"k": "exercise", "exercise": slug, **op})["k"] == "done"
+            running.end(signal.SIGKILL)
         assert is_running(zookeeper)
     with lab(tmp_path) as running:
         address = running.wait_until_ready()
@@ -122,6 +108,12 @@ def test_runs_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None
             )
             assert read[0] == "before"
             assert client.events()[-1][0] > seen
+        with visitor.socket(taught) as first, visitor.socket(taught) as second:
+            for client in (first, second):
+                frame = client.of_kind("exercise")
+                assert (frame["slug"], len(frame["hints"])) == (slug, 1)
+                assert [step["state"] for step in frame["steps"]][:2] == ["done", "active"]
+                assert frame["steps"][0]["skipped"]
         assert running.visitor(address).get("/runs/").status == 200
         assert running.end(signal.SIGTERM) == 0
 
