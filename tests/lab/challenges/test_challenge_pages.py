@@ -81,11 +81,14 @@ def test_lines_of_a_reduced_script_stay_lines(visitor: Visitor) -> None:
 
 
 def test_answers_of_the_case_are_counted(visitor: Visitor) -> None:
-    challenge = challenges()[C9]
-    for answer, looks in ((challenge.bad, None), (challenge.par, 2)):
-        entry = submit(visitor, C9, answer)
-        judged(visitor, C9, entry)
-        assert ChallengeEntry.objects.get(pk=entry).score == looks
+    """Those that were judged. That a wrong one has no score: test_content.py."""
+    challenge, user = challenges()[C9], User.objects.get(username=LOCAL_USER)
+    state = ChallengeEntry.State
+    for ended, verdict in ((state.JUDGED, {}), (state.JUDGED, {}), (state.CANCELLED, None)):
+        ChallengeEntry.objects.create(user=user, challenge=C9, fields=challenge.bad, state=ended, verdict=verdict)
+    entry = submit(visitor, C9, challenge.par)
+    judged(visitor, C9, entry)
+    assert ChallengeEntry.objects.get(pk=entry).score == 3
 
 
 def test_refused_entry_stays_in_the_form(visitor: Visitor) -> None:

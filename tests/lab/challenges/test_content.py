@@ -50,6 +50,7 @@ def test_line_of_the_work_itself_is_not_the_cause(answer: str) -> None:
     verdict = judge(challenges()["c9-who-did-it"], {"answer": answer}, [1])
     assert not verdict.passed
     assert verdict.shown.why.startswith("verdict.work_left_out")
+    assert verdict.scores == {}
 
 
 @pytest.mark.parametrize("answer", ["21", "22", "24"])
