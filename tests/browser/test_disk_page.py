@@ -6,9 +6,39 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.lab_page import PHONE, TABLET, WIDE, be, nothing_sticks_out, partition, pause, press
-from tests.support.lab_server import Visitor
+from tests.support.lab_server import LabServer, Visitor
 
 EXAMPLE = "view=disk&broker=example&file=orders-0/00000000000000000000.log"
+
+
+#: With this ratio only `log clean` compacts the log.
+COMPACTED = (
+    "kafka-topics.sh --create --topic prices --partitions 1 --replication-factor 3"
+    " --config cleanup.policy=compact --config segment.bytes=800 --config min.cleanable.dirty.ratio=1"
+)
+
+
+@pytest.fixture(scope="module")
+def compacted(lab_server: LabServer) -> str:
+    """A run in a pause whose log of prices-0 was compacted."""
+    visitor = Visitor(lab_server).sign_in()
+    run = visitor.new_run()
+    with visitor.socket(run) as socket:
+        socket.run(COMPACTED)
+        socket.run("producer open p9 --acks all")
+        for turn in range(4):
+            socket.run(f"producer send p9 prices-0 {' '.join(f'k{n % 9}:price-{turn}-{n}' for n in range(14))}")
+        assert "superseded" in "".join(socket.run("log clean prices-0"))
+        socket.ask({"k": "time", "op": "pause"})
+    return run
+
+
+@pytest.fixture
+def main(page: Page, visitor: Visitor, complaints: list[str], compacted: str) -> str:
+    """The address of that run, which a page may open that has signed in."""
+    be(page, visitor)
+    page.set_viewport_size(WIDE)
+    return f"{visitor.server.address}/r/{compacted}/main"
 
 
 @pytest.fixture
@@ -87,11 +117,10 @@ def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: P
     assert rows.count() < before
 
 
-def test_textbook_example_step_by_step(lab: Page) -> None:
-    page = lab
+def test_textbook_example_step_by_step(page: Page, main: str) -> None:
     # With reduced motion the end is shown at once, and the steps are walked through by hand.
     page.emulate_media(reduced_motion="reduce")
-    page.goto(f"{branch_page(page)}?{EXAMPLE}&show=find&find=2490")
+    page.goto(f"{main}?{EXAMPLE}&show=find&find=2490")
     expect(page.locator(".find-done")).to_be_visible()
     page.get_by_role("button", name="First step").click()
     expect(page.locator(".find-step.now")).to_contain_text("greatest name at or below 2490 is 0")
@@ -128,12 +157,9 @@ def test_offset_lookup_and_zero_copy_in_a_real_log(lab: Page) -> None:
     expect(page.locator(".copy-way.read .copy-facts")).to_contain_text("system calls2")
 
 
-def test_disk_screen_fits_any_width_in_both_languages(lab: Page) -> None:
-    page = lab
-    start = branch_page(page)
+def test_disk_screen_fits_any_width_in_both_languages(page: Page, main: str) -> None:
     for language in ("en", "zh-CN"):
-        page.context.add_cookies([{"name": "language", "value": language, "url": "/".join(page.url.split("/")[:3])}])
-        page.goto(f"{start}?{EXAMPLE}")
+        page.goto(f"{main}?{EXAMPLE}&language={language}")
         expect(page.locator("hw-disk .modes [role=tab]").first).to_be_visible()
         for tab in page.locator("hw-disk .modes [role=tab]").all():
             tab.click()
@@ -163,23 +189,8 @@ def test_reason_of_a_truncation_is_in_the_language_of_the_page(lab: Page) -> Non
     expect(page.locator(".past-cut")).to_contain_text(said)
 
 
-#: With this ratio only `log clean` compacts the log.
-COMPACTED = (
-    "kafka-topics.sh --create --topic prices --partitions 1 --replication-factor 3"
-    " --config cleanup.policy=compact --config segment.bytes=800 --config min.cleanable.dirty.ratio=1"
-)
-
-
-def test_compaction_shows_the_records_before_and_after(page: Page, visitor: Visitor, complaints: list[str]) -> None:
-    run = visitor.new_run()
-    with visitor.socket(run) as socket:
-        socket.run(COMPACTED)
-        socket.run("producer open p9 --acks all")
-        for turn in range(4):
-            socket.run(f"producer send p9 prices-0 {' '.join(f'k{n % 9}:price-{turn}-{n}' for n in range(14))}")
-        assert "superseded" in "".join(socket.run("log clean prices-0"))
-    be(page, visitor)
-    page.goto(f"{visitor.server.address}/r/{run}/main?view=disk&broker=b1&file=prices-0/{'0' * 20}.log&show=past")
+def test_compaction_shows_the_records_before_and_after(page: Page, main: str) -> None:
+    page.goto(f"{main}?view=disk&broker=b1&file=prices-0/{'0' * 20}.log&show=past")
     cells = page.locator(".past-cleaned .cells")
     expect(cells).to_have_count(2)
     before, after = (one.locator(".cell").count() for one in cells.all())

@@ -189,7 +189,9 @@ def _grounds(page: Page) -> list[str]:
     return grounds
 
 
-def test_side_panel_pushes_the_picture_aside_in_a_narrow_window(lab: Page) -> None:
+def test_side_panel_pushes_the_picture_aside_in_a_narrow_window_and_the_inspector_is_a_sheet_on_a_phone(
+    lab: Page,
+) -> None:
     lab.set_viewport_size(TABLET)
     lab.reload()
     # Its scripts have come, and listen to keys.
@@ -208,9 +210,6 @@ def test_side_panel_pushes_the_picture_aside_in_a_narrow_window(lab: Page) -> No
     press(lab, "e")
     expect(lab.locator("#side")).to_be_hidden()
     expect(lab.locator("#inspector")).to_be_visible()
-
-
-def test_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
     lab.set_viewport_size(PHONE)
     lab.reload()
     lab.get_by_role("tab", name="znodes").click()

@@ -90,6 +90,7 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     assert analyst()._jobs[job].priority == "page"
     answer = finished(visitor, f"{api}/{job}.json")
     assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
+    assert answer.keys() == {"state", "progress", "stage", "published", "error"}
     assert ahead.is_over
     assert answer["published"] == 3  # the first charts came before the others
     analyst().stop()
