@@ -94,9 +94,12 @@ def decode_request_header(frame: bytes | memoryview, tags: Tags = "any order") -
 
 
 def decode_request(frame: bytes | memoryview, tags: Tags = "any order") -> tuple[RequestHeader, Any]:
-    """Header and message; the message is None if the version is not offered (`is_offered`). Raises WireError."""
+    """Header and message; the message is None if the version is not offered (`is_offered`) or has tagged fields that
+    are not read. Raises WireError.
+    """
     header, at = decode_request_header(frame, tags)
-    if not header.is_offered:
+    has_tags = request_header_version(header.api, header.api_version) > 1
+    if not header.is_offered or (has_tags and tags == "none"):
         return header, None
     return header, header.api.request.decode(header.api_version, frame, at, orders_tags=tags == "in order")
 

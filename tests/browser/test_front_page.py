@@ -46,6 +46,7 @@ def shown_lane(page: Page, broker: str) -> str:
     ))  # fmt: skip
 
 
+@pytest.mark.usefixtures("moving")
 def test_recording_plays_by_itself_and_can_be_paused(front: Page) -> None:
     clock = front.locator("[data-hero=clock]")
     expect(clock).to_have_text(re.compile(r"^00:0[1-9] / "))

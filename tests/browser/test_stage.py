@@ -131,6 +131,7 @@ def test_cells_match_the_view(gallery: Any, events: list[list[Any]]) -> None:
         assert shown == expected, f"after event {seq}"
 
 
+@pytest.mark.usefixtures("moving")
 def test_message_is_drawn_at_its_time(gallery: Any, events: list[list[Any]]) -> None:
     sent = next(event for event in events if event[4][0] == "RpcSent" and event[4][2] == "Produce")
     sent_us, due_us = sent[1], sent[4][6]

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
@@ -71,8 +71,8 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Those of uvloop inherit from no class of asyncio.
+        self._transport = cast(asyncio.Transport, transport)
         self.peer = transport.get_extra_info("peername")[0]
         its_socket = transport.get_extra_info("socket")
         its_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -41,11 +41,15 @@ def test_programs_that_the_page_offers_run(visitor: Visitor, tmp_path: Path) -> 
                 [sys.executable, str(script)],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
             )  # fmt: skip
-        for name, process in running.items():
-            with process:
+        try:
+            for name, process in running.items():
                 said, complained = process.communicate(timeout=120)
-            assert process.returncode == 0, (name, complained)
-            assert said == "0 0 hello\n", name
+                assert process.returncode == 0, (name, complained)
+                assert said == "0 0 hello\n", name
+        finally:
+            for process in running.values():
+                process.kill()
+                process.communicate()
 
 
 def test_connected_clients_are_in_the_view_and_the_address_survives_a_restart(
