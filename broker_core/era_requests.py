@@ -22,6 +22,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_first_protocols: whether the first member must name a protocol type and a protocol (1.0).
         keeps_first_protocols: whether of a protocol that a member names twice the first one counts (1.1), or a new
             member's request fails.
+        commits_without_producer: whether a TxnOffsetCommit without a producer id commits the offsets at once (2.4), or
+            fails.
         deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
         checks_commits: whether offsets may be committed only for partitions that exist (2.0), for any partition of a
             topic that exists (0.9), or for anything.
@@ -44,6 +46,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_group_ids_of_members: bool = True
     checks_first_protocols: bool = True
     keeps_first_protocols: bool = False
+    commits_without_producer: bool = False
     deletes_without_id: bool = True
     checks_commits: Literal["partitions", "topics", "nothing"] = "partitions"
     checks_members_of_commits: bool = True
@@ -95,6 +98,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_transactional_ids: whether a transactional batch needs the id in the request (2.0).
         reads_unknown_acls: whether a request with an unknown kind of ACL is answered.
         old_paths: whether messages about paths are those of ZooKeeper 3.4's client.
+        repeats_failures: whether CreatePartitions, when it fails as a whole, responds twice to a topic named twice,
+            or once (2.4).
         tags: the tagged fields that it reads: unknown ones in any order or in that of their tags (2.4), or none.
         creation_not_controller: the message of a CreateTopics that is not for the controller.
     """
@@ -127,6 +132,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_transactional_ids: bool = True
     reads_unknown_acls: bool = False
     old_paths: bool = False
+    repeats_failures: bool = True
     tags: Literal["any order", "in order", "none"] = "any order"
     creation_not_controller: str | None = ""
 
@@ -167,6 +173,7 @@ GROUPS_2_4 = GroupBehaviour(
     refuses_unknown_instances=False,
     offset_errors_by_partition=True,
     replaces_static_at_once=True,
+    commits_without_producer=True,
     expires_syncs=False,
     repeats_deleted_offsets=True,
 )
@@ -214,6 +221,7 @@ REQUESTS_2_4 = RequestBehaviour(
     reads_batches="several",
     reads_unknown_acls=True,
     converts_errors=False,
+    repeats_failures=False,
     tags="in order",
 )
 REQUESTS_1_1 = replace(

@@ -130,6 +130,11 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             append as a whole, with its last offset; or, before 2.0, with its first.
         knows_newest_at_once: whether the largest timestamp of a segment is read when it is opened; since 2.3 it is read
             from the time index on first use (KAFKA-7283), and a truncation may have removed the entry before.
+        ends_empty_transactions: whether a marker without a batch before it ends a transaction, which is listed if it
+            was aborted (2.4).
+        checks_coordinators: whether the producer epoch of what a group's coordinator writes is checked (2.0).
+        knows_delete_horizons: whether batches may have a delete horizon (KIP-534, 3.1): that attribute is kept when a
+            leader sets the timestamps of a batch.
         checks_producers_before_roll: whether a leader checks a batch's sequence number before it rolls a segment for
             it; since 2.4 it rolls first, also for a batch that it then refuses.
         unknown_sequences: the response to a sequence number above 0 of a producer without a last sequence number at the
@@ -145,6 +150,9 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     refuses_append_time: bool = False
     index_rule: IndexRule = "batch"
     reads_max_timestamp_on_open: bool = False
+    ends_empty_transactions: bool = False
+    knows_delete_horizons: bool = True
+    checks_coordinators: bool = True
     checks_producers_before_roll: bool = False
     unknown_sequences: UnknownSequences = "taken"
 
@@ -327,6 +335,8 @@ _2_4 = replace(
         followers_check_size=True,
         refuses_append_time=True,
         index_rule="append",
+        ends_empty_transactions=True,
+        knows_delete_horizons=False,
         unknown_sequences="unknown producer",
     ),
     log_dir=replace(
@@ -380,6 +390,7 @@ _1_1 = replace(
         index_rule="append start",
         reads_max_timestamp_on_open=True,
         checks_producers_before_roll=True,
+        checks_coordinators=False,
         unknown_sequences="unknown producer before marker",
     ),
     log_dir=replace(_2_4.log_dir, meta_properties=("broker.id", "version")),

@@ -110,14 +110,18 @@ def scala_set(names: Iterable[str]) -> str:
     return f"Set({', '.join(hash_map_order(list(names)))})"
 
 
-_WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]{1,19})")
-"""The most digits that may fit into 64 bits: Python itself refuses to parse thousands of digits."""
+_WHOLE_NUMBER = re.compile(r"([+-]?)0*(\d{1,19})")
+"""The most digits that may fit into 64 bits: Python itself refuses to parse thousands of digits. They may be digits of
+any script.
+"""
+_LAST_OF_ONE_UNIT = "\uffff"
+"""Java looks at units of UTF-16: a digit that takes two of them is none."""
 
 
 def parse_integer(text: str, bits: int = 32) -> int | None:
     """`Integer.parseInt`, or that of a number of this many bits; None if it is not a number."""
     read = _WHOLE_NUMBER.fullmatch(text)
-    number = int(read[1] + read[2]) if read else None
+    number = int(read[1] + read[2]) if read and max(text) <= _LAST_OF_ONE_UNIT else None
     return number if number is not None and -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 

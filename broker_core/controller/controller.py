@@ -414,8 +414,11 @@ class Controller:
                 era = self.host.era.requests
                 path = TopicZnode.path(spec.name)
                 why = path_fault(path, is_old=era.old_paths) if era.explains_failures else None
+                failed = [each.name for each in request.topics]
+                if not era.repeats_failures:
+                    failed = list(dict.fromkeys(failed))
                 return CreatePartitionsResponse(
-                    tuple(TopicResult(each.name, Errors.UNKNOWN_SERVER_ERROR, why) for each in request.topics)
+                    tuple(TopicResult(name, Errors.UNKNOWN_SERVER_ERROR, why) for name in failed)
                 )
             elif self.context.is_queued_for_deletion(spec.name):
                 why = "The topic is queued for deletion."

@@ -11,7 +11,7 @@ from broker_core.groups.facts import Groups
 from broker_core.groups.host import TransactionalCommit
 from broker_core.groups.offset_commits import examine_offsets, offset_records, refused_offsets
 from broker_core.groups.states import GroupState
-from broker_core.records.record_batch import NO_PRODUCER_EPOCH, build_batch
+from broker_core.records.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, build_batch
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
@@ -34,7 +34,7 @@ class TransactionalCommits:
             return
         error = _NOT_VERIFIED.get(error, error)
         if error is Errors.NONE:
-            error = self._groups.status(request.group_id)
+            error = self._groups.status_for_member(request.group_id)
         group = None
         if error is Errors.NONE:
             group = self._groups.known.get(request.group_id) or self._groups.create(request.group_id)
@@ -42,7 +42,8 @@ class TransactionalCommits:
         if group is None or error is not Errors.NONE:
             self._respond(message, refused_offsets(self._host, request.partitions, error))
             return
-        if request.producer_epoch == NO_PRODUCER_EPOCH:
+        is_plain = request.producer_id == NO_PRODUCER_ID and self._host.era.groups.commits_without_producer
+        if request.producer_epoch == NO_PRODUCER_EPOCH and not is_plain:
             # A transactional batch cannot have these values: Kafka fails on it.
             self._respond(message, tuple((name, Errors.UNKNOWN_SERVER_ERROR) for name, *_ in request.partitions))
             return
@@ -54,7 +55,8 @@ class TransactionalCommits:
             offset_records(group, offsets, self._host.wall_ms),
             producer_id=request.producer_id,
             producer_epoch=request.producer_epoch,
-            is_transactional=True,
+            base_sequence=0 if is_plain else NO_SEQUENCE,
+            is_transactional=not is_plain,
         )
         store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order)
         error = self._host.append_to_group_log(group.partition, data, store)
@@ -67,7 +69,10 @@ class TransactionalCommits:
         """
         if group is not None and error is Errors.NONE:
             for name, committed in store.offsets.items():
-                self._groups.suspend(group, store.producer_id, name, committed)
+                if store.producer_id == NO_PRODUCER_ID:
+                    self._groups.commit(group, name, committed)
+                else:
+                    self._groups.suspend(group, store.producer_id, name, committed)
         error = OFFSET_ERRORS.get(error, error)
         self._respond(store.message, tuple((name, error if own is Errors.NONE else own) for name, own in store.order))
 

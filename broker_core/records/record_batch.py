@@ -385,14 +385,17 @@ def stamped_header(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
     return _STAMP.pack(base_offset, len(data) - LENGTH_OVERHEAD, leader_epoch) + data[_STAMP.size : HEADER_BYTES]
 
 
-def with_max_timestamp(data: bytes, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
+def with_max_timestamp(
+    data: bytes, timestamp_type: TimestampType, max_timestamp: int, *, keeps_horizon: bool = True
+) -> bytes:
     """The batch with another timestamp type and max timestamp, CRC included (`setMaxTimestamp`).
 
-    Attributes that Kafka does not know are lost.
+    Attributes that Kafka does not know are lost, also the delete horizon unless `keeps_horizon`.
     """
+    known = _KNOWN_ATTRIBUTES if keeps_horizon else _KNOWN_ATTRIBUTES & ~DELETE_HORIZON_FLAG
     changed = bytearray(data)
     changed[21] = 0
-    changed[22] = changed[22] & _KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_FLAG | timestamp_type << 3
+    changed[22] = changed[22] & known & ~LOG_APPEND_TIME_FLAG | timestamp_type << 3
     changed[MAX_TIMESTAMP_POSITION : MAX_TIMESTAMP_POSITION + 8] = max_timestamp.to_bytes(8, "big", signed=True)
     changed[CRC_POSITION : CRC_POSITION + 4] = crc32c(bytes(changed[ATTRIBUTES_POSITION:])).to_bytes(4, "big")
     return bytes(changed)

@@ -14,6 +14,8 @@ from broker_core.wire.messages import AlterConfigOp, ConfigEntry
 
 ROOT = "root"
 LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
+_LEVELS_IN_2_4 = ("TRACE", "ERROR", "INFO", "FATAL", "DEBUG", "WARN")
+"""The same in the order in which messages list them until 2.4."""
 FIRST_LEVEL = "WARN"
 """The level of the root, which loggers without a level inherit."""
 
@@ -56,7 +58,7 @@ class Loggers:
                 why = f"Unexpected broker id, expected {self._broker_id}, but received {name}"
             raise KafkaException(Errors.INVALID_REQUEST, why)
         for op in ops:
-            _check(op)
+            _check(op, LEVELS if self._called == "Node" else _LEVELS_IN_2_4)
         if validate_only:
             return
         for op in ops:
@@ -75,7 +77,7 @@ class UnknownOperationError(LookupError):
     """An operation on a logger that Kafka does not expect, which fails there as an unforeseen error."""
 
 
-def _check(op: AlterConfigOp) -> None:
+def _check(op: AlterConfigOp, levels: tuple[str, ...]) -> None:
     if op.operation == "UNKNOWN":
         raise UnknownOperationError(op.name)
     if op.operation in ("APPEND", "SUBTRACT"):
@@ -86,9 +88,10 @@ def _check(op: AlterConfigOp) -> None:
         raise KafkaException(Errors.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
     if op.name != ROOT and op.name not in LOGGER_NAMES:
         raise KafkaException(Errors.INVALID_CONFIG, f"Logger {op.name} does not exist!")
-    if op.operation == "SET" and op.value not in LEVELS:
+    if op.operation == "SET" and op.value not in levels:
+        given = "null" if op.value is None else op.value
         raise KafkaException(
             Errors.INVALID_CONFIG,
-            f"Cannot set the log level of {op.name} to {op.value} as it is not a supported log level. "
-            f"Valid log levels are {', '.join(LEVELS)}",
+            f"Cannot set the log level of {op.name} to {given} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(levels)}",
         )

@@ -184,7 +184,7 @@ def _place(entity: QuotaEntity) -> tuple[EntityType, str, Mapping[str, ConfigTyp
             )
         address = dict(entity)[ADDRESS]
         if address is not None and not is_address(address):
-            raise KafkaException(Errors.INVALID_REQUEST, f"{address} is not a valid IP or resolvable host.")
+            raise KafkaException(Errors.INVALID_REQUEST, f"{names[ADDRESS]} is not a valid IP or resolvable host.")
         return "ips", names[ADDRESS], ADDRESS_QUOTAS
     if USER not in names:
         return "clients", names[CLIENT], CLIENT_QUOTAS

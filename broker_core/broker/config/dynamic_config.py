@@ -10,6 +10,8 @@ from broker_core.broker.config.broker_config import NONE, BrokerConfig
 from broker_core.broker.config.config_requirements import check_requirements, listener_names, protocols_of
 from broker_core.config_defs import (
     BROKER_CONFIGS,
+    DYNAMIC_CONFIGS,
+    QUOTA_CONFIGS,
     ConfigException,
     ConfigType,
     broker_synonyms,
@@ -17,7 +19,7 @@ from broker_core.config_defs import (
     topic_value,
     without_listener,
 )
-from broker_core.config_defs.java_text import scala_set
+from broker_core.config_defs.java_text import scala_hash_set_order, scala_set
 from broker_core.config_defs.releases import ReleaseConfigs
 from broker_core.era_configs import ConfigBehaviour
 from broker_core.errors import KafkaException
@@ -214,6 +216,15 @@ def _cleaner_refusal(now: int, wanted: int) -> str:
     return f"Log cleaner threads cannot be increased to more than double the current value {now}"
 
 
+_CHECKED_FIRST = (*QUOTA_CONFIGS, *scala_hash_set_order(DYNAMIC_CONFIGS))
+_PLACES = {name: at for at, name in enumerate(_CHECKED_FIRST)}
+
+
+def _place(name: str) -> int:
+    """The place of a configuration among those that can change: Kafka checks them in the order of a hash map."""
+    return _PLACES.get(without_listener(name), len(_PLACES))
+
+
 def check(configs: Mapping[str, str], era: ConfigBehaviour, *, per_broker: bool) -> None:
     """Validates names and types of overrides (`validateConfigs`). Unknown names are accepted. Raises
     ConfigException.
@@ -236,8 +247,8 @@ def check(configs: Mapping[str, str], era: ConfigBehaviour, *, per_broker: bool)
 
 
 def _check_types(configs: Mapping[str, str], tables: ReleaseConfigs) -> None:
-    for name, text in configs.items():
-        key = tables.broker_key(name)
+    for name in sorted(configs, key=_place):
+        key, text = tables.broker_key(name), configs[name]
         if key is not None:
             key.parse(text)
             if key.type is ConfigType.CLASS and not text.strip().startswith(_FOUND_CLASSES):

@@ -168,7 +168,8 @@ class LogValidator:
         if self.has_append_time:
             max_timestamp = append.now_ms
         if max_timestamp != header.max_timestamp or self.has_append_time != header.has_append_time:
-            data = with_max_timestamp(data, self.timestamp_type, max_timestamp)
+            keeps_horizon = self.config.behaviour.knows_delete_horizons
+            data = with_max_timestamp(data, self.timestamp_type, max_timestamp, keeps_horizon=keeps_horizon)
         start = stamped_header(data, append.next_offset, append.leader_epoch)
         return ValidBatches(data, ((0, parse_header(start)),), header.record_count, start)
 

@@ -43,6 +43,8 @@ class ProducerStateManager:
         *,
         has_snapshots: bool = True,
         unknown_sequences: UnknownSequences = "taken",
+        ends_empty_transactions: bool = False,
+        checks_coordinators: bool = True,
     ) -> None:
         self.map_end_offset = 0
         """The state covers the log up to this offset, exclusive."""
@@ -54,6 +56,8 @@ class ProducerStateManager:
         self._expiration_ms = expiration_ms
         self._has_snapshots = has_snapshots
         self._unknown_sequences = unknown_sequences
+        self._ends_empty_transactions = ends_empty_transactions
+        self._checks_coordinators = checks_coordinators
         self._last_snapshot_offset = 0
         self._producers: dict[int, ProducerStateEntry] = {}
         # Java's HashMap never shrinks its table, and a snapshot's order depends on the table's size.
@@ -103,7 +107,8 @@ class ProducerStateManager:
             duplicate = entry.find_duplicate(header)
             if duplicate is not None:
                 return duplicate
-        self._check_epoch(entry, header.producer_epoch)
+        if is_client or self._checks_coordinators:
+            self._check_epoch(entry, header.producer_epoch)
         if is_client:
             self._check_lowest(header)
             self._check_sequence(entry, header)
@@ -166,7 +171,8 @@ class ProducerStateManager:
     def append_marker(
         self, header: BatchHeader, control_type: ControlRecordType, coordinator_epoch: int
     ) -> CompletedTransaction | None:
-        """Adds a marker that was written; returns the transaction that it ends, None if that had no batch.
+        """Adds a marker that was written; returns the transaction that it ends, None if that had no batch. Until 2.4
+        such a transaction begins with its marker.
 
         The transaction stays open in `transactions` until it is completed there, after its entry is added to the
         transaction index.
@@ -178,6 +184,9 @@ class ProducerStateManager:
         entry.current_transaction_first_offset = None
         entry.last_timestamp = header.max_timestamp
         self._verifications.pop(header.producer_id, None)
+        if first_offset is None and self._ends_empty_transactions:
+            first_offset = header.base_offset
+            self.transactions.begin(header.producer_id, first_offset)
         if first_offset is None:
             return None
         is_aborted = control_type is ControlRecordType.ABORT

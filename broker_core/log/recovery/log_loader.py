@@ -66,6 +66,8 @@ class LogPlace(NamedTuple):
             config.producer_id_expiration_ms,
             has_snapshots=config.behaviour.has_producer_snapshots,
             unknown_sequences=config.behaviour.unknown_sequences,
+            ends_empty_transactions=config.behaviour.ends_empty_transactions,
+            checks_coordinators=config.behaviour.checks_coordinators,
         )
 
     def segment(self, base_offset: int) -> LogSegment:
