@@ -1,11 +1,13 @@
 """The charts that compare two sets of runs: the difference of each measure, and the latencies."""
 
+import textwrap
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from lab.analytics.compare import MEASURES, MORE_IS_BETTER, Difference, compare
+from lab.analytics.figures.learners import height_of
 from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, Figure, Rows, Words, bars
 from lab.studies.figure import HEIGHT, shown
 from lab.studies.summary import spread_of
@@ -17,6 +19,8 @@ _ROOM = 0.34
 """Share of the width of a side that the dots of its runs take."""
 MOST_PERCENT = 300.0
 """Greater differences are at the end of the axis, as an arrow with its value."""
+_LABEL_LETTERS = 26
+"""Of a line beside a row: on a phone, the differences need the width."""
 POINTS = 200
 """Of a distribution of latencies, as many as one run has."""
 
@@ -76,19 +80,20 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
     """Difference of B relative to A for each measure, in percent."""
     relative = [one for one in found if one.left]
     names = [measure_name(one.measure, words) for one in relative]
+    labels = ["<br>".join(textwrap.wrap(name, _LABEL_LETTERS)) for name in names]
     percent = [100 * one.difference / one.left for one in relative]
     is_known = _is_known(found, left, right)
     drawn = [_within(one) for one in percent]
     said_percent = [f"{one:+,.1f} %" for one in percent]
     is_beyond = [one != shown for one, shown in zip(percent, drawn, strict=True)]
     dots: Figure = {
-        "type": "scatter", "mode": "markers+text", "x": drawn, "y": names, "showlegend": False,
+        "type": "scatter", "mode": "markers+text", "x": drawn, "y": labels, "showlegend": False,
         "marker": {
             "color": _COLOURS["B"], "size": 8, "symbol": ["triangle-right" if one else "circle" for one in is_beyond],
         },
         "text": [said if beyond else "" for said, beyond in zip(said_percent, is_beyond, strict=True)],
         "textposition": "middle left", "customdata": said_percent,
-        "hovertemplate": "%{y}: %{customdata}<extra></extra>",
+        "hovertext": names, "hovertemplate": "%{hovertext}: %{customdata}<extra></extra>",
     }  # fmt: skip
     if is_known:
         ends = [[_within(100 * end / one.left) for end in (one.low, one.high)] for one in relative]
@@ -97,9 +102,10 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
             "array": [high - middle for (_, high), middle in zip(ends, drawn, strict=True)],
             "arrayminus": [middle - low for (low, _), middle in zip(ends, drawn, strict=True)],
         }  # fmt: skip
-    figure = bars(names, [dots], words("compare.percent"))
-    figure["layout"] |= {"height": FRAME_HEIGHT + BAR * max(len(names), 4)}
-    figure["layout"]["xaxis"] = {"title": words("compare.percent"), "zeroline": True, "ticksuffix": " %"}
+    figure = bars(labels, [dots], words("compare.percent"))
+    figure["layout"] |= {"height": FRAME_HEIGHT + height_of(labels, BAR) * max(len(labels), 4)}
+    axis = {"title": words("compare.percent"), "zeroline": True, "ticksuffix": " %", "nticks": 5, "tickangle": 0}
+    figure["layout"]["xaxis"] = axis
     if any(is_beyond):
         # A single large difference would leave the others on one spot.
         figure["layout"]["xaxis"]["range"] = [min(0.0, *drawn) - 20, MOST_PERCENT + 20]
@@ -171,7 +177,7 @@ def _dots(side: str, place: int, rows: Rows, measure: str, words: Words) -> list
     spread = spread_of(values)
     step = _ROOM / max(len(values), 1)
     runs: Figure = {
-        "type": "scatter", "mode": "markers", "name": side, "opacity": 0.6,
+        "type": "scatter", "mode": "markers", "name": side, "opacity": 0.6, "cliponaxis": False,
         "x": [place - _ROOM / 2 + step * (number + 0.5) for number in range(len(values))], "y": values,
         "text": [f"{row['branch']} · {words('compare.seed', seed=row['seed'])}" for row in rows],
         "customdata": [row["branch"] for row in rows],
@@ -180,14 +186,16 @@ def _dots(side: str, place: int, rows: Rows, measure: str, words: Words) -> list
     }  # fmt: skip
     if len(values) == 1:
         return [runs]
+    interval = f"{shown(spread.low)}, {shown(spread.high)}"
     middle: Figure = {
         "type": "scatter", "mode": "markers", "name": side, "x": [place + _ROOM * 0.75], "y": [spread.median],
+        "cliponaxis": False,
         "marker": {"color": _COLOURS[side], "size": 9, "symbol": "diamond"},
         "error_y": {
             "type": "data", "symmetric": False, "array": [spread.high - spread.median],
             "arrayminus": [spread.median - spread.low], "color": _COLOURS[side], "thickness": 3, "width": 6,
         },
-        "hovertemplate": f"{words('studies.median')} %{{y}} [{spread.low}, {spread.high}]<extra>{side}</extra>",
+        "hovertemplate": f"{words('studies.median')} %{{y}} [{interval}]<extra>{side}</extra>",
     }  # fmt: skip
     return [runs, middle]
 

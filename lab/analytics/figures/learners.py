@@ -49,7 +49,7 @@ def label_of(sentence: str) -> str:
     return "<br>".join(textwrap.wrap(sentence, width, max_lines=_LABEL_LINES, placeholder="…"))
 
 
-def _height_of(labels: Sequence[str], least: int) -> int:
+def height_of(labels: Sequence[str], least: int) -> int:
     """Of a row, so that the lines of the longest label do not meet those of the next one."""
     return max([least, *(_LABEL_LINE * (label.count("<br>") + 1) + 6 for label in labels if "<br>" in label)])
 
@@ -126,7 +126,7 @@ def heat(x: Sequence[str], y: Sequence[str]) -> Figure:
 def table_of_cells(trace: Figure, rows: int) -> Figure:
     """A figure with one heat map, the first row on top."""
     layout = {
-        "height": FRAME_HEIGHT + max(CELL * 3, _height_of(trace["y"], CELL) * rows),
+        "height": FRAME_HEIGHT + max(CELL * 3, height_of(trace["y"], CELL) * rows),
         "xaxis": {"type": "category", "automargin": True},
         "yaxis": {"type": "category", "automargin": True, "autorange": "reversed"},
     }
@@ -285,6 +285,6 @@ def counts(
     figure["layout"]["xaxis"] |= counted(max((sum if barmode == "stack" else max)(one) for one in lengths))
     if barmode == "group":
         figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
-    elif (height := _height_of(labels, BAR)) > BAR:
+    elif (height := height_of(labels, BAR)) > BAR:
         figure["layout"]["height"] = FRAME_HEIGHT + height * max(len(labels), 2)
     return figure

@@ -75,6 +75,15 @@ def test_large_difference_leaves_the_others_legible() -> None:
     assert "arrow" not in charts(LEFT, RIGHT)["overview"]["said"]
 
 
+def test_names_of_measures_leave_width_for_the_differences() -> None:
+    left, right = ([summary(side, 1, stop_the_world_us=us, elections=2)] for side, us in (("l", 1_000), ("r", 1_100)))
+    figure = charts(left, right)["overview"]["figure"]
+    (dots,) = figure["data"]
+    assert dots["hovertext"] == ["Elections", "Longest time of a partition without an owner"]
+    assert all(len(line) <= 26 for label in dots["y"] for line in label.split("<br>"))
+    assert figure["layout"]["yaxis"]["categoryarray"] == dots["y"]
+
+
 def test_latencies_of_single_runs_are_those_of_their_measures() -> None:
     left, right = (summary(run, 1, commit_p50_us=454_000, commit_p99_us=900_000) for run in ("l", "r"))
     points = latencies("l", 9, (0.495, 450_000), (0.505, 479_000), (1.0, 901_000))
