@@ -79,7 +79,7 @@ class Client(asyncio.Protocol):
         its_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.active_s = self.gateway.now_s()
         if not self.gateway.welcomes(self):
-            transport.abort()
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
