@@ -147,7 +147,9 @@ def marker(checker: Checker, event: transaction.TransactionMarkerAppended) -> No
         if epoch != event.producer_epoch:
             sequence = _NONE
         shadow.last[event.producer_id] = (event.producer_epoch, sequence, offset)
-    first = shadow.open.pop(event.producer_id, None)
+    # Until 2.4 a marker without a batch before it ends a transaction that begins with it.
+    alone = event.offset if checker.era.log.ends_empty_transactions else None
+    first = shadow.open.pop(event.producer_id, alone)
     if first is not None:
         shadow.ended.append((first, event.offset))
 
