@@ -33,7 +33,7 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture
 def moving(page: Page) -> None:
-    """The page of somebody who has not asked for reduced motion."""
+    """The page of a user who has not asked for reduced motion."""
     page.emulate_media(reduced_motion="no-preference")
 
 

@@ -232,7 +232,7 @@ def test_rounds_of_a_running_class_match_a_build(lesson: Lesson) -> None:
     hinted = live.tables("kite", found)
     assert hinted.keys() == {"gold.attempt_steps", "gold.item_statistics"}
     tables |= changed | hinted
-    # What is made anew of other rows by queries that Spark has planned before.
+    # The results of queries that Spark has already planned, on other rows.
     where: dict[str, Any] = {"lesson": "first-steps", "branch": "main"}
     split = WrongStateShown(**where, run="r1", step="cut", wrong="split", misconception=OTHER)
     append(lesson.users[0].pk, split, NOON_MS + 500_000)
