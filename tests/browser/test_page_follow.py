@@ -1,5 +1,6 @@
 """Following a presenter in a real browser: their view is shown, and one's own place is kept."""
 
+import json
 import random
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.support.lab_page import (
     PHONE,
+    SHOWN,
     TABLET,
     TOPIC,
     WIDE,
@@ -19,6 +21,7 @@ from tests.support.lab_page import (
     press,
     settle,
     shown,
+    wait_until,
 )
 from tests.support.lab_server import Visitor
 
@@ -123,6 +126,30 @@ def test_own_view_is_restored_after_following(context: BrowserContext, visitor: 
         assert {**after, "overlay": ""} == {**before, "overlay": ""}, (n, done)
 
 
+LATE_FRAMES = """() => {
+  const ask = window.requestAnimationFrame;
+  window.requestAnimationFrame = (draw) => setTimeout(() => ask.call(window, draw), 300);
+}"""
+
+
+def test_follower_sees_what_the_presenter_scrolls_to_on_a_slow_machine(
+    context: BrowserContext, visitor: Visitor
+) -> None:
+    """The offsets are in sight only when they have been drawn, long after the presenter has scrolled."""
+    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    press(follower, "f")
+    agree(leader, follower)
+    leader.evaluate(LATE_FRAMES)
+    for _ in range(3):
+        before = shown(leader)["ranges"]
+        wheel_sideways(leader)
+        wait_until(
+            leader,
+            f"async () => JSON.stringify((await ({SHOWN})()).ranges) !== '{json.dumps(before, separators=(',', ':'))}'",
+        )
+        agree(leader, follower)
+
+
 def click(page: Page, selector: str) -> None:
     page.locator(selector).first.click()
 
@@ -217,9 +244,7 @@ def test_presenters_lab_is_live_beside_the_learners_own(context: BrowserContext,
     for key in ("3", ",", "5"):
         press(leader, key)
         settle(leader)
-        follower.wait_for_function(
-            f"async (wanted) => (await ({BESIDE_SEQ})()) === wanted", arg=shown(leader)["shown_seq"]
-        )
+        wait_until(follower, f"async () => (await ({BESIDE_SEQ})()) === {shown(leader)['shown_seq']}")
     left, right = beside.bounding_box(), follower.locator("#main").bounding_box()
     assert left and right and left["x"] + left["width"] <= right["x"] and abs(left["width"] - right["width"]) <= 2
     varies: dict[str, object] = {"ranges": {}, "behind": None}

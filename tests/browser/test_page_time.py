@@ -13,7 +13,18 @@ from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
 from lab.exercises.loader import exercises
-from tests.support.lab_page import MODULES, PHONE, WIDE, console, nothing_sticks_out, number, pause, press, shows_event
+from tests.support.lab_page import (
+    MODULES,
+    PHONE,
+    WIDE,
+    console,
+    nothing_sticks_out,
+    number,
+    pause,
+    press,
+    shows_event,
+    wait_until,
+)
 from tests.support.lab_server import LabServer
 
 # Time
@@ -50,9 +61,9 @@ def test_stepping_shows_the_last_messages_close_up_until_it_is_played(with_topic
         before = page.locator(".number").inner_text()
         press(page, "Enter")
         expect(page.locator(".number")).not_to_have_text(before)
-    page.wait_for_function(f"async () => await ({_SPAN_US})() < 100_000")
+    wait_until(page, f"async () => await ({_SPAN_US})() < 100_000")
     press(page, "Space")
-    page.wait_for_function(f"async () => await ({_SPAN_US})() > 1_000_000")
+    wait_until(page, f"async () => await ({_SPAN_US})() > 1_000_000")
 
 
 _SPAN_US = """async () => (await moduleOf("/ui/pages/lab/stage.js")).stage.peek().cameras.window.span_us"""

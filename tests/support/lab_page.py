@@ -1,6 +1,7 @@
 """Shared by tests of the lab page: a page of a new run, user actions, and what the page shows."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -246,12 +247,23 @@ def lead_and_follow(context: BrowserContext, visitor: Visitor, led_run: str, own
     for page, run in ((leader, led_run), (follower, own_run)):
         open_run(page, visitor, run)
         page.evaluate(MODULES)
-        page.wait_for_function(f"async () => Boolean((await ({SHOWN})()).partition)")
+        wait_until(page, f"async () => (await ({SHOWN})()).partition")
     follower.evaluate(FOLLOW)
     leader.evaluate(LEAD)
     expect(follower.get_by_role("button", name="Lin is presenting")).to_be_visible()
     follower.set_viewport_size(WIDE)
     return leader, follower
+
+
+def wait_until(page: Page, function: str) -> None:
+    """Waits until an asynchronous function of the page returns something true.
+
+    `Page.wait_for_function` would take its promise for true.
+    """
+    until_s = time.monotonic() + PATIENCE_S
+    while not page.evaluate(function):
+        assert time.monotonic() < until_s, f"not true after {PATIENCE_S} s: {function}"
+        page.wait_for_timeout(20)
 
 
 def shown(page: Page) -> dict[str, Any]:

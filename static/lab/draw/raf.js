@@ -20,6 +20,7 @@ export class Frames {
   #player;
   /** @type {Drawing[]} */
   #drawings;
+  #drawn;
   #asked = 0;
   #last_ms = 0;
   #fps = 60;
@@ -33,10 +34,15 @@ export class Frames {
   /** Whether there were changes or input since the last drawn frame. */
   #isDirty = true;
 
-  /** @param {Player} player @param {Drawing[]} drawings in the order in which they are drawn */
-  constructor(player, drawings) {
+  /**
+   * @param {Player} player
+   * @param {Drawing[]} drawings in the order in which they are drawn
+   * @param {() => void} [drawn] called after each frame
+   */
+  constructor(player, drawings, drawn = () => {}) {
     this.#player = player;
     this.#drawings = drawings;
+    this.#drawn = drawn;
     this.#after.port1.onmessage = () => (this.#cost_ms += (performance.now() - this.#began_ms - this.#cost_ms) * 0.2);
     player.wake = () => this.wake();
     this.wake();
@@ -92,6 +98,7 @@ export class Frames {
     if (this.#last_ms) this.#fps += (1000 / Math.max(1, now - this.#last_ms) - this.#fps) * 0.1;
     this.#last_ms = moving ? now : 0;
     this.#player.painted(this.#fps);
+    this.#drawn();
     return again;
   }
 

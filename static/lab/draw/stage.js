@@ -6,6 +6,7 @@
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
 import { strokeOf } from "../core/layout/ink.js";
+import { rangesText } from "../core/player/page_view.js";
 import { History } from "../core/recording/history.js";
 import { logEnd, splitRecord, topicNames } from "../core/view/selectors.js";
 import { common, elementOf, frameOfInstant, instantAt, partsOf, thingAt } from "./anchors.js";
@@ -33,8 +34,10 @@ import { boxOf, elementAt, pointOf } from "./zoom.js";
 
 /**
  * @typedef {{ stage: HTMLElement, timeline: HTMLElement }} Hosts
- * @typedef {{ t: Translate, texts: Texts, topic?: string | null, time?: TimeMover, mayPan?: () => boolean }} StageOptions
- *   `time`: how scrubbing moves time, else by the player; `mayPan`: whether the axes may be moved, asked each time
+ * @typedef {{ t: Translate, texts: Texts, topic?: string | null, time?: TimeMover, mayPan?: () => boolean,
+ *             inSight?: () => void }} StageOptions
+ *   `time`: how scrubbing moves time, else by the player; `mayPan`: whether the axes may be moved, asked each time; `inSight`:
+ *   called when other offsets have come into sight, or another span of time in a pause, once they are drawn
  * @typedef {{ ranges: Ranges, window: [number, number] | null }} Sight what is in sight: first and last offset of each open
  *   partition; the space-time picture's window (from, to; microseconds)
  * @typedef {{ camera: Camera, window: Window | null }} Cameras where the drawings are, to return there
@@ -65,11 +68,12 @@ export class Stage {
   #resizes;
   #unsubscribe;
   #hovered = "";
+  #sighted = "";
   #away = new AbortController();
   #parts;
 
   /** @param {Hosts} hosts @param {Player} player @param {StageOptions} options */
-  constructor(hosts, player, { t, texts, topic, time, mayPan }) {
+  constructor(hosts, player, { t, texts, topic, time, mayPan, inSight }) {
     this.#hosts = hosts;
     this.#player = player;
     this.#t = t;
@@ -95,7 +99,7 @@ export class Stage {
     this.#pointers = new Pointers(document.body, (anchor) => this.frameOf(anchor));
     this.#ink = new Ink(document.body, (anchor) => this.frameOf(anchor),
       ({ type }) => boxOf(type === "time" ? this.#parts.spacetime : hosts.stage));
-    this.#frames = new Frames(player, [...drawings, this.#pointers, this.#ink]);
+    this.#frames = new Frames(player, [...drawings, this.#pointers, this.#ink], inSight && (() => this.#noteSight(inSight)));
     this.#unsubscribe = player.subscribe((change) => {
       if (change.reset || change.touched.size) this.#follow();
       for (const drawing of drawings) drawing.note(change);
@@ -210,6 +214,15 @@ export class Stage {
     this.#strips.topic = this.#topology.topic = topic;
     this.#strips.all();
     this.#topology.dirty = true;
+  }
+
+  /** @param {() => void} inSight */
+  #noteSight(inSight) {
+    const { ranges, window } = this.sight();
+    const sighted = `${rangesText(ranges)} ${this.#player.mode === "pause" ? window : ""}`;
+    if (sighted === this.#sighted) return;
+    this.#sighted = sighted;
+    inSight();
   }
 
   #redraw() {

@@ -27,8 +27,10 @@ const DRIFT_MS = 300;
 let picture = null;
 /** The drawings that the page has now. @param {Picture} to */
 export const setPicture = (to) => void (picture = to);
-/** Counts manual scrolls, which no other signal reports. */
+/** Counts manual scrolls: the address names the offsets in sight from then on. */
 export const panned = signal(0);
+/** Counts how often something else has come into sight, which is known when it has been drawn. */
+export const sighted = signal(0);
 
 /** What the page shows. @returns {PageView} */
 export function view() {
@@ -112,14 +114,12 @@ export function onView(send) {
     if (text === sent) return;
     send(now);
     [sent, sent_ms] = [text, performance.now()];
-    // What is in sight is known when it has been drawn.
-    soon();
   };
   const soon = () => void (timer ||= setTimeout(look, Math.max(SETTLED_MS, sent_ms + SENT_MS - performance.now())));
   const ends = [
     effect(() => {
       void [front.value, shown.value, partition.value, selection.value, chosen.value, place.value, tab.value, consoleOpen.value,
-        overlay.value, panned.value];
+        overlay.value, sighted.value];
       soon();
     }),
     onShown(soon),

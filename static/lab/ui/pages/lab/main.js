@@ -10,7 +10,7 @@ import {
   untracked,
 } from "../../store/state.js";
 import { isNarrow, isTablet } from "../../store/room.js";
-import { panned, showSight, view } from "../../store/view.js";
+import { panned, showSight, sighted, view } from "../../store/view.js";
 import { loadLater } from "../../kit/ahead.js";
 import { firstPicture } from "./first_picture.js";
 import { onStage } from "./joined.js";
@@ -108,7 +108,7 @@ addEventListener("popstate", () => {
 });
 // The address is not changed until its instant has been reached.
 effect(() => {
-  void [place.value, panned.value];
+  void [place.value, panned.value && sighted.value];
   if (moment.value.seq) writeLater();
 });
 effect(() => {

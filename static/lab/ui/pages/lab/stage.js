@@ -6,7 +6,7 @@ import { setRemember } from "../../store/follow.js";
 import { steer } from "../../store/interactions.js";
 import { effect, front, partition, signal } from "../../store/state.js";
 import { goLive, seek, seekSeq } from "../../store/time.js";
-import { panned, setPicture } from "../../store/view.js";
+import { panned, setPicture, sighted } from "../../store/view.js";
 import { scrolls } from "./scrolls.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -27,7 +27,7 @@ effect(() => {
   stage.peek()?.destroy();
   const topic = partition.peek() ? partition.peek().replace(/-\d+$/, "") : undefined;
   const made = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player,
-    { t, texts, topic, time: { goLive, seek, seekSeq }, mayPan });
+    { t, texts, topic, time: { goLive, seek, seekSeq }, mayPan, inSight: () => sighted.value++ });
   setPicture(made);
   stage.value = made;
 });
