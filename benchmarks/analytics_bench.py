@@ -100,7 +100,7 @@ def jvm_mb() -> float:
         return pid == os.getpid() or (pid in processes and is_below(int(processes[pid]["PPid"])))
 
     found = (process for pid, process in processes.items() if process["Name"] == "java" and is_below(pid))
-    return round(sum(int(process["VmRSS"]) for process in found) / 1_000, 1)
+    return round(sum(int(process["VmRSS"]) for process in found) * 1_024 / 1e6, 1)
 
 
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:

@@ -27,7 +27,7 @@ STOP_TIMEOUT_S = 10.0
 #: Only the C1 compiler: with C2, the first chart of 100,000 events costs four times as much CPU. The heap follows what
 #: is in use: each full collection shrinks it at once, and its young part is small. The tables of 240,000 events fit.
 TUNING = (
-    "-Xms64m", "-Xmx512m", "-Xmn64m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25", "-XX:-ShrinkHeapInSteps",
+    "-Xms64m", "-Xmx512m", "-Xmn40m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25", "-XX:-ShrinkHeapInSteps",
     "-Xss1m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 )  # fmt: skip
 #: For builds of many recordings: the last of several limits counts.

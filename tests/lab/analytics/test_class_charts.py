@@ -12,7 +12,7 @@ from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.jobs import Job, Priority
 from lab.analytics.orders import LiveTask, Task
-from lab.analytics.rounds import COST, MIN_WAIT_S, Rounds
+from lab.analytics.rounds import BURST_CPU_S, MIN_WAIT_S, SHARE, Rounds
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
 from lab.analytics.serve.learning_reader import Person, Scene
 from lab.exercises.loader import exercises
@@ -231,7 +231,7 @@ class Given:
         self.jobs[-1].state, self.jobs[-1].cpu_s, self.jobs[-1].tables = "done", cpu_s, tables
 
 
-def test_round_starts_after_five_times_the_cost_of_the_previous_one() -> None:
+def test_rounds_take_a_fifth_of_a_core_after_a_burst() -> None:
     given = Given()
     rounds = Rounds(given, lambda: given.now_s)  # type: ignore[arg-type]
 
@@ -246,11 +246,16 @@ def test_round_starts_after_five_times_the_cost_of_the_previous_one() -> None:
     assert ask() == (False, MIN_WAIT_S)
     given.now_s += MIN_WAIT_S
     assert ask() == (True, 0.0) and len(given.jobs) == 2
-    given.end(2.0, steps=[{"a": 2}])
-    assert ask() == (False, COST * 2.0)
+    given.end(BURST_CPU_S, steps=[{"a": 2}])
+    assert ask() == (False, MIN_WAIT_S)
     found = rounds.found("kite")
     assert found is not None and found.tables == {"steps": [{"a": 2}], "items": [{"b": 1}]}
-    given.now_s += COST * 2.0
+    given.now_s += MIN_WAIT_S
+    assert ask() == (True, 0.0)
+    given.end(3.0)
+    # A fifth of the time until now is paid back.
+    assert ask() == (False, pytest.approx((3.0 - SHARE * MIN_WAIT_S) / SHARE))
+    given.now_s += 3.0 / SHARE
     assert ask() == (True, 0.0)
     # A round that fails leaves what was found, and its instant.
     given.jobs[-1].state = "failed"
