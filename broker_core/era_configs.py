@@ -21,6 +21,10 @@ class ConfigBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         names_defaults: whether version 0 of DescribeConfigs says which values are defaults (until 2.4).
         writable_synonyms: whether a broker's setting is shown as writable if a synonym of it is (before 2.0).
         describes_loggers: whether brokers' loggers are a type of resource (2.4).
+        logger_levels: the levels of loggers, in the order in which messages list them.
+        accepts_unnamed_loggers: whether a change of loggers with an empty name applies to the broker that receives it
+            (until 2.4), or is an error.
+        unexpected_logger_broker: the message for a change of the loggers of broker `{name}` at broker `{own}`.
         reads_negative_types: whether a negative type is unknown, or makes the request unreadable (before 2.0).
         names_unknown_types: whether messages have the name UNKNOWN of a type.
         resource_text: how messages show a resource.
@@ -54,10 +58,14 @@ class ConfigBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     names_defaults: bool = False
     writable_synonyms: bool = False
     describes_loggers: bool = True
+    logger_levels: tuple[str, ...] = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
+    accepts_unnamed_loggers: bool = False
+    # Kafka inserts its own id twice.
+    unexpected_logger_broker: str = "Unexpected node id. Expected {own}, but received {own}"
     reads_negative_types: bool = True
     names_unknown_types: bool = False
     resource_text: str = "ConfigResource(type={type}, name='{name}')"
-    broker_called: Literal["Node", "Broker"] = "Node"
+    broker_called: str = "Node"
     received_broker: str = "{name}"
     names_broker_resource: bool = False
     invalid_value: Errors = Errors.INVALID_CONFIG
@@ -83,6 +91,9 @@ CONFIG_CHANGES_2_4 = ConfigBehaviour(
     describes_no_names=False,
     names_defaults=True,
     names_unknown_types=True,
+    logger_levels=("TRACE", "ERROR", "INFO", "FATAL", "DEBUG", "WARN"),
+    accepts_unnamed_loggers=True,
+    unexpected_logger_broker="Unexpected broker id, expected {own}, but received {name}",
     broker_called="Broker",
     names_broker_resource=True,
     invalid_value=Errors.INVALID_REQUEST,

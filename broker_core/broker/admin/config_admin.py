@@ -68,7 +68,7 @@ class ConfigAdmin:
 
     def __init__(self, host: ConfigAdminHost) -> None:
         self.host = host
-        self._loggers = Loggers(host.broker_id, host.era.configs.broker_called)
+        self._loggers = Loggers(host.broker_id, host.era.configs)
 
     @property
     def _keys(self) -> Mapping[str, ConfigKey]:

@@ -5,27 +5,23 @@ A broker of the lab writes no log; it keeps the levels until its process ends. T
 of 3.9.1, with the root at WARN.
 """
 
-from typing import Literal
-
 from broker_core.broker.admin.logger_names import LOGGER_NAMES
 from broker_core.config_defs.java_text import parse_integer
+from broker_core.era_configs import ConfigBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.wire.messages import AlterConfigOp, ConfigEntry
 
 ROOT = "root"
-LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
-_LEVELS_IN_2_4 = ("TRACE", "ERROR", "INFO", "FATAL", "DEBUG", "WARN")
-"""The same in the order in which messages list them until 2.4."""
 FIRST_LEVEL = "WARN"
 """The level of the root, which loggers without a level inherit."""
 
 
 class Loggers:
-    """The loggers of the broker `broker_id`. `called`: what messages of alterations call it (until 2.4 a broker)."""
+    """The loggers of the broker `broker_id`. `behaviour`: how its release checks changes and words errors."""
 
-    def __init__(self, broker_id: int, called: Literal["Node", "Broker"] = "Node") -> None:
+    def __init__(self, broker_id: int, behaviour: ConfigBehaviour) -> None:
         self._broker_id = broker_id
-        self._called = called
+        self._behaviour = behaviour
         self._levels = {ROOT: FIRST_LEVEL}
         """The levels that were set."""
 
@@ -48,17 +44,10 @@ class Loggers:
 
         Raises KafkaException and UnknownOperationError.
         """
-        is_own = not name and self._called == "Broker"
-        if not is_own and (broker_id := parse_integer(name)) is None:
-            raise KafkaException(Errors.INVALID_REQUEST, f"{self._called} id must be an integer, but it is: {name}")
-        if not is_own and broker_id != self._broker_id:
-            # Kafka returns its own id twice as well.
-            why = f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}"
-            if self._called == "Broker":
-                why = f"Unexpected broker id, expected {self._broker_id}, but received {name}"
-            raise KafkaException(Errors.INVALID_REQUEST, why)
+        if name or not self._behaviour.accepts_unnamed_loggers:
+            self._check_broker(name)
         for op in ops:
-            _check(op, LEVELS if self._called == "Node" else _LEVELS_IN_2_4)
+            _check(op, self._behaviour.logger_levels)
         if validate_only:
             return
         for op in ops:
@@ -66,6 +55,14 @@ class Loggers:
                 self._levels.pop(op.name, None)
             else:
                 self._levels[op.name] = op.value or ""
+
+    def _check_broker(self, name: str) -> None:
+        called = self._behaviour.broker_called
+        if (broker_id := parse_integer(name)) is None:
+            raise KafkaException(Errors.INVALID_REQUEST, f"{called} id must be an integer, but it is: {name}")
+        if broker_id != self._broker_id:
+            why = self._behaviour.unexpected_logger_broker.format(own=self._broker_id, name=name)
+            raise KafkaException(Errors.INVALID_REQUEST, why)
 
     def _level(self, logger: str) -> str:
         while logger and logger not in self._levels:
