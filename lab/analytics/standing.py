@@ -11,6 +11,8 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,7 +107,10 @@ class StandingQueries:
 
 
 def _has_exchange(query: "DataFrame") -> bool:
-    plan = query._jdf.queryExecution().executedPlan().toString()
+    # `explain` only prints the plan, and no public call returns it.
+    with redirect_stdout(StringIO()) as output:
+        query.explain()
+    plan = output.getvalue()
     return "Exchange" in plan or "Subquery" in plan
 
 
