@@ -9,7 +9,7 @@ RUN := .venv/bin/python
 MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
-# A target starts many processes. Where the environment forbids bytecode, each of them would compile all modules anew.
+# A target starts many processes. Where the environment forbids bytecode, each of them would compile all modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -51,7 +51,7 @@ check: setup  ## lint, types, layers, generated files; the page too, where there
 	@$(MANAGE) check_course --complete
 	@$(MANAGE) make_hero --check
 
-gen: setup  ## write the generated files anew
+gen: setup  ## write the generated files again
 	@$(MANAGE) gen_events
 	@$(MANAGE) gen_docs
 	@$(MANAGE) make_hero
@@ -94,5 +94,5 @@ soak: setup  ## the random tests at their full counts, the whole tour, then a cl
 mutants: setup  ## plant a bug for each invariant and show where it is caught
 	@$(RUN) -m tests.support.mutants
 
-relock:  ## write requirements.lock anew from pyproject.toml (needs uv)
+relock:  ## write requirements.lock from pyproject.toml (needs uv)
 	@$(PYTHON) tools/setup_env.py --relock

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 END_TIMEOUT_S = 60.0
-"""For a lab that saves what it has."""
+"""Time for a lab to save its state."""
 POLL_S = 0.05
 
 

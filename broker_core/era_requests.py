@@ -14,7 +14,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         heartbeats_continue_in_sync: whether a heartbeat is accepted while the group waits for its assignment
             (KAFKA-9752, 2.4.2 and 2.6), or told to rejoin.
-        checks_generation_in_sync: whether the generation of such a heartbeat is checked, too (2.3), and the member of
+        checks_generation_in_sync: whether the generation of such a heartbeat is also checked (2.3), and the member of
             a commit in that state.
         refuses_unknown_instances: whether a member with an instance id that the group does not have is unknown.
         checks_group_ids_of_members: whether an empty group id is invalid in requests of members (2.0), or in JoinGroup
@@ -75,7 +75,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         reads_partition_maps: whether partitions of a request become a map first: topics without partitions are lost,
             and a partition that is named twice is there once.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
-        explains_failures: whether the message of an exception is returned that the broker did not expect.
+        explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
         explains_reassignment: whether AlterPartitionReassignments says what is wrong with an assignment (2.5).
         election_not_needed: the message of ELECTION_NOT_NEEDED.

@@ -31,7 +31,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def decode(cls, recorded: bytes) -> "Input":
-        """Reverses `encode`. In older recordings the JSON contains `data`, too."""
+        """Reverses `encode`. In older recordings the JSON also contains `data`."""
         head, _, data = recorded.partition(b"\n")
         given = msgspec.json.decode(head, type=cls)
         return msgspec.structs.replace(given, data=data) if data else given

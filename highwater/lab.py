@@ -15,7 +15,7 @@ SUMMARY = "gold.run_summary"
 
 
 class LabError(LookupError):
-    """There is no such thing in the tables: what was asked for, and what there is."""
+    """The tables do not contain what was requested; the message lists what they contain."""
 
 
 class Lab:
@@ -35,7 +35,7 @@ class Lab:
         return {name: state.doc for name, state in sorted(self._build.file.tables.items())}
 
     def columns(self, table: str) -> dict[str, str]:
-        """What a column is, with its unit, by its name. Raises LabError for an unknown table."""
+        """The description of each column with its unit, by name. Raises LabError for an unknown table."""
         state = self._build.file.tables[self._known(table)]
         return {one.name: f"{one.doc}{f' ({one.unit})' if one.unit else ''}" for one in state.columns}
 
@@ -90,7 +90,7 @@ class Lab:
         return figure_of(stored, found.to_pylist(), Words(language), internal=False)
 
     def compare(self, left: pa.Table, right: pa.Table, pair_by: str | None = None) -> list[Difference]:
-        """What differs between two sets of runs, which `runs` gave: see `lab.analytics.compare`."""
+        """The differences between two sets of runs from `runs`: see `lab.analytics.compare`."""
         return compare(left.to_pylist(), right.to_pylist(), pair_by)
 
     def _known(self, table: str) -> str:

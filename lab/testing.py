@@ -1,4 +1,4 @@
-"""A Kafka cluster for tests of one's own, as a pytest fixture: real ports, and the shell's verbs to hurt it.
+"""A Kafka cluster for other projects' tests, as a pytest fixture: real ports, and the shell's verbs for faults.
 
     # conftest.py
     pytest_plugins = ["lab.testing"]
@@ -63,7 +63,7 @@ class Highwater:
         config_of_broker: dict[int, dict[str, str]] | None = None,
     ) -> None:
         """Starts it and returns when its ports are open. `config` holds for every broker, `config_of_broker` for one;
-        the recording and the brokers' files lie in `folder`. Raises ClusterError and ConfigException for a cluster that
+        the recording and the brokers' files are in `folder`. Raises ClusterError and ConfigException for a cluster that
         cannot be.
         """
         self.folder = folder

@@ -376,7 +376,7 @@ def batch_parts(
 
 
 def stamp(data: bytes, base_offset: int, leader_epoch: int) -> bytes:
-    """The batch with another base offset and leader epoch; both lie outside the CRC."""
+    """The batch with another base offset and leader epoch; the CRC covers neither."""
     return stamped_header(data, base_offset, leader_epoch) + data[HEADER_BYTES:]
 
 

@@ -30,10 +30,13 @@ class Network(EventLog):
 
     Attributes:
         incarnations: the number of starts and ends of each node's process; a connection ends with it.
-        cut_links: the waiting messages of each direction that is cut; `held_fetches`: those of each manually held
-        fetcher. link_faults: the fault of each faulty direction of a link. slow_disks: the extra microseconds of each
-        append on a node's disk; slow_fsyncs: those of each fsync that a handler waits for. pending: the requests
-        without a response, by correlation; `in_flight`: the messages in flight, by rpc.
+        cut_links: the waiting messages of each direction that is cut.
+        held_fetches: the waiting messages of each manually held fetcher.
+        link_faults: the fault of each faulty direction of a link.
+        slow_disks: the extra microseconds of each append on a node's disk.
+        slow_fsyncs: the extra microseconds of each fsync that a handler waits for.
+        pending: the requests without a response, by correlation.
+        in_flight: the messages in flight, by rpc.
     """
 
     def __init__(self, seed: int, latency: Latency) -> None:
@@ -137,8 +140,8 @@ class Network(EventLog):
         self.pending.pop(request.correlation, None)
 
     def waited_for_fsync(self, node: str) -> None:
-        """The handler that runs now has waited for an fsync: what its node sends from now on in this step leaves later
-        by that time, and the response to the request no earlier.
+        """The handler that runs now has waited for an fsync: messages that its node sends in the rest of this step, and
+        the response to the request, leave later by that time.
         """
         if node in self.slow_fsyncs:
             before_us = self._waited[1] if self._waited is not None and self._waited[0] == node else 0

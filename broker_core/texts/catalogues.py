@@ -29,7 +29,7 @@ def register(folder: Traversable) -> None:
 
 
 def forget(folder: Traversable) -> None:
-    """Takes a folder out again."""
+    """Removes a folder of catalogues."""
     _folders.remove(folder)
     catalogue.cache_clear()
 
@@ -52,7 +52,7 @@ def read(folders: Sequence[Traversable], language: str) -> dict[str, str]:
     for path in (path for folder in folders for path in files(folder, language)):
         for id, template in json.loads(path.read_text(encoding="utf-8")).items():
             if id in templates:
-                raise TextError(f"{id} of {path.name} stands in another catalogue, too")
+                raise TextError(f"{id} of {path.name} is also in another catalogue")
             templates[id] = template
     return templates
 

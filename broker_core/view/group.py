@@ -1,4 +1,4 @@
-"""Consumer groups, each under `GROUP@BROKER`: until a replaced coordinator is aware of that, there are two."""
+"""Consumer groups, each under `GROUP@BROKER`: until a replaced coordinator notices, there are two."""
 
 from base64 import b64decode
 
@@ -112,7 +112,7 @@ def _member_added(view: View, event: group.GroupMemberAdded, at_us: int, seq: in
 
 
 def _topics(protocols: tuple[tuple[str, str], ...]) -> list[str]:
-    """The topics that a member subscribes to; a client may send anything there."""
+    """The topics that a member subscribes to; none if its client sent malformed metadata."""
     if not protocols:
         return []
     try:
@@ -153,7 +153,7 @@ def _member_removed(view: View, event: group.GroupMemberRemoved, at_us: int, seq
 
 
 def _had(view: View, key: str, owners: dict[str, str]) -> Patch:
-    """The last owner of each partition, including members that have left: they are still former owners."""
+    """The last owner of each partition, including members that have left."""
     return GROUPS.set(view, key, {"previous": {**view["groups"][key]["previous"], **owners}})
 
 

@@ -76,7 +76,7 @@ def decode_request_header(frame: bytes | memoryview, tags: Tags = "any order") -
             )
         at = _FIXED_HEADER.size
         client_id = None
-        # The client id has two bytes of length in flexible headers, too.
+        # Also in flexible headers the length of the client id has two bytes.
         header_version = request_header_version(api, version)
         if header_version > 0:
             (length,) = struct.unpack_from(">h", frame, at)

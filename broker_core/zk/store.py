@@ -268,7 +268,7 @@ _UNTOLD = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\
 
 
 _UNTOLD_3_4 = re.compile(r"[\x00-\x1e\x80-\x9e\ud801-\uf8fe\ufff1-\ufffe]")
-"""The same of ZooKeeper 3.4's client."""
+"""The same for ZooKeeper 3.4's client."""
 
 
 def path_fault(path: str, *, is_old: bool = False) -> str | None:

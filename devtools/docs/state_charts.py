@@ -45,7 +45,7 @@ def _chart(title: str, previous: Transitions) -> str:
 
 
 def docstrings(states: type[StrEnum]) -> dict[str, str]:
-    """Member name -> the docstring below it. Raises `KeyError` later for a member that has none."""
+    """Member name -> the docstring below it; without the members that have none."""
     (definition,) = ast.parse(dedent(inspect.getsource(states))).body
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, str] = {}
@@ -57,7 +57,7 @@ def docstrings(states: type[StrEnum]) -> dict[str, str]:
 
 
 def _columns(text: str) -> tuple[str, str, str]:
-    """Meaning, action and transitions of a docstring of that form."""
+    """The parts of a state's docstring: meaning, action, transitions."""
     flat = " ".join(text.split())
     meaning, _, rest = flat.partition(" Action: ")
     action, _, transitions = rest.partition(" Transitions: ")

@@ -55,7 +55,7 @@ def fetch_artifacts(folder: Path, name: str, artifacts: Sequence[tuple[str, str,
         return jars
     maven = shutil.which("mvn")
     if maven is None:
-        raise RealKafkaError("There is no mvn on the PATH. Maven was expected, which fetches Kafka: install it.")
+        raise RealKafkaError("There is no mvn on the PATH. Install Maven, which fetches Kafka.")
     folder.mkdir(parents=True, exist_ok=True)
     pom = folder / f"{name}.pom.xml"
     wanted = "".join(

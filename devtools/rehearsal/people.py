@@ -266,7 +266,7 @@ class Learner(Participant):
 
     async def work(self, chance: random.Random, pause_s: float, plays: bool, *, partition: str = "") -> None:
         """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays.
-        `partition`: that of the lesson of the class, at which they work, too; empty without a lesson.
+        `partition`: that of the lesson of the class, at which they also work; empty without a lesson.
         """
         await self.ready.wait()
         lab = await self.own_lab()

@@ -34,7 +34,7 @@ LOOK_S = 1.0
 @dataclass(frozen=True)
 class Plan:
     """`active`: learners whose labs play and who work quickly; the others take four times as long. `chapter`: slug of a
-    lesson, or empty for an empty cluster. `following`: observers whose pages show the leading lab, too. `analytics`:
+    lesson, or empty for an empty cluster. `following`: observers whose pages also show the leading lab. `analytics`:
     staff look at the charts of the class meanwhile.
     """
 

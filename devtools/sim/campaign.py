@@ -68,7 +68,7 @@ class Tally:
 def run_campaign(
     seeds: Iterable[int], eras: tuple[str, ...], jobs: int, progress: Callable[[Tally, list[Result]], None]
 ) -> Tally:
-    """Plays each seed, in the eras by turns. `progress` is called now and then with what is new, too."""
+    """Plays each seed, in the eras by turns. `progress` is also called with new results now and then."""
     tally = Tally()
     tasks = _tasks(list(seeds), eras)
     in_flight: set[Future[list[Result]]] = set()

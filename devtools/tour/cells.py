@@ -1,4 +1,4 @@
-"""The cells of a lane, which lie on a canvas: where one is, and what it looks like there."""
+"""The cells of a lane on a canvas: where one is, and what it looks like."""
 
 from typing import TypedDict
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 MAX_EXECUTION_S = 120.0
 """Of all inputs of one import. Shown in the import forms."""
 THREADS = 2
-"""So many imports are executed at once; more wait."""
+"""Imports that are executed concurrently; others wait."""
 
 _threads = ThreadPoolExecutor(THREADS, "import")
 """Not the loop's own executor: everything else that needs a thread, opening a lab for example, would wait for imports.

@@ -134,7 +134,7 @@ async def _run(job: Import, user: User, source: IO[bytes], take: Take) -> None:
 
 
 def _failed(job: Import, error: Any) -> None:
-    """A cancelled import ends with an error, too."""
+    """A cancelled import also ends with an error."""
     if job.progress.is_cancelled or not isinstance(error, Refusal):
         job.state = "cancelled"
     else:

@@ -17,7 +17,7 @@ from lab.selectors import OWNER_SOURCE
 from lab.texts.refusal import Refusal
 
 MAX_EVENTS = 300_000
-"""Of a run that is replayed while a request waits for it."""
+"""Events of the longest run that is replayed while a request waits for it."""
 EVENTS_AT_ONCE = 2_000
 
 
@@ -62,7 +62,7 @@ async def repeat_commands(lab: Lab, commands: list[tuple[int, str]], until_us: i
 
 
 async def _submit(lab: Lab, source: str, line: str) -> None:
-    """A line that the cluster refuses at once, because it is of another era for example, is left out."""
+    """A line that the cluster refuses immediately, for example because it is of another era, is left out."""
     try:
         await lab.act(lambda live: live.run.submit(line, source))
     except ShellError:

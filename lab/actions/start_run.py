@@ -20,9 +20,9 @@ from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 MAX_RUNS = 200
-"""Of one user: the data folder is not endless."""
+"""Runs of one user, because disk space is limited."""
 MAX_GUEST_RUNS = 20
-"""Of a guest, who need not even have a name."""
+"""Runs of a guest, who does not even need a name."""
 _NUMBERS = {
     "brokers": ("refusal.missing_brokers", "refusal.invalid_brokers"),
     "seed": ("refusal.missing_seed", "refusal.invalid_seed"),
@@ -77,7 +77,7 @@ def proposed_seed() -> int:
 
 
 def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
-    """Notes a run and its main branch. Raises Refusal when there are too many."""
+    """Stores a run and its main branch. Raises Refusal when there are too many."""
     require(user, None, "act")
     with transaction.atomic():
         ensure_few_runs(user.pk)

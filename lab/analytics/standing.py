@@ -1,8 +1,8 @@
-"""Queries that are run again and again, each time on other rows of this process.
+"""Queries that are run repeatedly, each time on new rows of this process.
 
 Planning a query costs far more than running it on a few thousand rows. Spark plans a DataFrame once and reads its files
-each time that its rows are collected, so new rows replace those in the same files. Of an exchange, Spark would keep the
-rows: a plan that has one, in spite of one partition and no broadcasts, is not used again.
+each time that its rows are collected, so new rows replace those in the same files. Spark would keep the rows of an
+exchange: a plan that has one, despite one partition and no broadcasts, is not reused.
 
 A cluster does not see the files of this machine: there a query is planned each time, on rows that are sent along.
 """
@@ -48,7 +48,7 @@ class StandingQueries:
         self._planned: dict[tuple[str, ...], DataFrame] = {}
         self._given: dict[str, pa.Table] = {}
         self.folder: Path | None = None
-        """Of the sets of rows, on this machine."""
+        """The folder of the sets of rows; None on a cluster."""
         if place.is_local():
             self.folder = Path(tempfile.mkdtemp(prefix="highwater-standing-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -63,7 +63,7 @@ class StandingQueries:
         self._path(name).write_bytes(msgspec.json.encode(found))
 
     def forget(self) -> None:
-        """Removes the rows of all sets: files hold them only while they are read, since there may be people in them."""
+        """Removes the rows of all sets: files hold them only while they are read, since they may be personal."""
         self._given.clear()
         for path in self.folder.iterdir() if self.folder is not None else ():
             path.write_bytes(_NO_ROWS)
@@ -87,7 +87,7 @@ class StandingQueries:
 
     @property
     def planned(self) -> frozenset[str]:
-        """The tables whose plans are used again."""
+        """The tables whose plans are reused."""
         return frozenset(name for name, *_ in self._planned)
 
     def _query(self, table: Table, frames: "Mapping[str, DataFrame]") -> "DataFrame":

@@ -66,7 +66,7 @@ async def page(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 async def tables(request: HttpRequest, slug: str) -> HttpResponse:
-    """The charts: one's own, followed by those over all learners if the user may see them."""
+    """The charts: the user's own, followed by those over all learners if the user may see them."""
     user, is_staff = await _asker(request, slug)
     scene = _scene(request)
     own = await asyncio.to_thread(stored_own, _person(user), slug)
@@ -158,5 +158,5 @@ def _person(user: User) -> str:
 
 
 def _scene(request: HttpRequest) -> Scene:
-    """Labs can be opened only from one's own rows."""
+    """Labs can be opened only from the user's own rows."""
     return Scene(preferences_of(request).language, lab=lambda lab, seq: f"/r/{lab}?seq={seq}" if lab and seq else "")

@@ -281,7 +281,7 @@ async def notes(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_http_methods(["DELETE"])
 @for_class("see")
 async def note(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
-    """Deletes a note of one's own, or, as staff, a shared one. Responds with the remaining notes."""
+    """Deletes a note of the user's own, or, for staff, a shared one. Responds with the remaining notes."""
     await delete_note(asker.me, id)
     return json_answer(await notes_of(asker.me))
 

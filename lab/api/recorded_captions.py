@@ -25,14 +25,14 @@ from lab.texts.refusal import Refusal
 @require_GET
 @for_class("see")
 async def captions(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
-    """All of a language, by time."""
+    """All captions in a language, by time."""
     return await _answer(asker, language)
 
 
 @require_GET
 @for_class("see")
 async def download(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
-    """The same as a WebVTT file."""
+    """The captions in a language as a WebVTT file."""
     response = HttpResponse(write(await captions_of(asker.classroom, language)), content_type="text/vtt; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["Content-Disposition"] = f'attachment; filename="{asker.classroom.slug}.{language}.vtt"'
@@ -45,7 +45,7 @@ async def file(request: HttpRequest, asker: Asker, language: str) -> HttpRespons
     """Replaces the captions with a WebVTT file. Responds with all captions."""
     announced = request.headers.get("Content-Length", "")
     size = int(announced) if announced.isdigit() else 0
-    # Django reads at most 2.5 MB into memory; larger bodies are rejected before.
+    # Django reads at most 2.5 MB into memory; larger bodies are rejected without reading them.
     if size > MAX_FILE_BYTES or len(request.body) > MAX_FILE_BYTES:
         raise Refusal("refusal.caption_file_size", 413, field="file", max=MAX_FILE_BYTES // 2**20)
     await upload_captions(asker.classroom, language, request.body)
@@ -56,7 +56,7 @@ async def file(request: HttpRequest, asker: Asker, language: str) -> HttpRespons
 @require_POST
 @for_class("staff", seals=False)
 async def cues(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
-    """Adds a caption: `from_us`, `to_us`, `text`, `source`. Answers with it."""
+    """Adds a caption: `from_us`, `to_us`, `text`, `source`. Responds with it."""
     added = await add_caption(asker.classroom, language, body_of(request, CaptionChange))
     await refresh_seal(asker.classroom)
     return json_answer(msgspec.to_builtins(added))

@@ -1,4 +1,4 @@
-"""A recording, or an excerpt of it, in the form that the player takes: an index, and events with their patches."""
+"""A recording, or an excerpt of it, in the form that the player reads: an index, and events with their patches."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ class Excerpt:
             yield segment
 
     def index(self) -> dict[str, Any]:
-        """What the time line shows; to be asked for after all segments."""
+        """The data of the timeline; call it after all segments."""
         return {
             "first_seq": self.first_seq,
             "last_seq": self.last_seq,

@@ -1,7 +1,7 @@
 """Folders that are not complete, of imports and of runs that continue from a handout of a class: what a killed process
 has left of them is removed.
 
-Beside the folder `abc` lies the file `.importing-abc` until the database knows what is in the folder. The process that
+The file `.importing-abc` is beside the folder `abc` until the database knows what is in the folder. The process that
 writes it holds a lock on that file, which ends with the process: a file without a lock belongs to none.
 """
 

@@ -35,7 +35,7 @@ MAX_NAME = 80
 
 
 class Unpacked(NamedTuple):
-    """A run whose recordings lie below `folder`, laid out as those of a lab."""
+    """A run whose recordings are below `folder`, laid out as those of a lab."""
 
     manifest: Manifest
     folder: Path

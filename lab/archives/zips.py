@@ -1,4 +1,4 @@
-"""Zips with a manifest, in which runs and classes are exported: written, and read without trust.
+"""Zips with a manifest, in which runs and classes are exported: written, and read as untrusted input.
 
 A file is refused as a whole, with a sentence, before anything of it is used: names that no file of a run or class
 has, links, more bytes than declared or allowed, another digest, a newer version.

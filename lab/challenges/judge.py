@@ -26,7 +26,7 @@ from lab.challenges.rules import (
 from lab.texts.refusal import Refusal
 
 MAX_CPU_S = 300.0
-"""Of one judgement. 200 schedules take some 80 s."""
+"""Seconds of processor time for one judgement. 200 schedules take some 80 s."""
 
 
 class Rules(Protocol):

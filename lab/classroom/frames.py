@@ -168,7 +168,7 @@ class Count(msgspec.Struct, tag_field="k", tag="count"):
 
 
 class CatchingUp(msgspec.Struct, tag_field="k", tag="catching_up"):
-    """For staff; volatile. Learners and observers who replay the class while it goes on, all of them, each with the
+    """For staff; volatile. All learners and observers who replay the live class, each with the
     instant of class time that their page shows.
     """
 

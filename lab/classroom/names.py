@@ -10,7 +10,7 @@ from lab.texts.refusal import Refusal
 
 MAX_TYPED_LENGTH = 200
 MAX_MARKS = 2
-"""Combining marks in a row: more than any language of names needs are drawn over other lines."""
+"""Combining marks in a row: no name needs more, and more would be drawn over other lines."""
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Categories of controls, of bidi and zero-width signs, of lone surrogates, and of what has no meaning."""
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")

@@ -176,7 +176,7 @@ class Room:
         listener(self.board.now)
 
     def refresh(self) -> None:
-        """Names and texts were erased from the database: every page gets all sections anew, also one that was not
+        """Names and texts were erased from the database: every page gets all sections again, also one that was not
         connected meanwhile.
         """
         self._writer.refresh()
@@ -386,7 +386,7 @@ class Room:
 
     def _tell_replayed(self) -> None:
         now = self.board.now
-        # Who was removed holds no place, even if a socket of theirs has not ended yet.
+        # A removed participant holds no place, even if a socket of theirs has not ended yet.
         people = {p: at_us for p, at_us in self._replayed.items() if now.roles.get(p) in CATCHING_UP and not now.ended}
         if people != self._told_replayed:
             self._told_replayed = people

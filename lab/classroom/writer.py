@@ -179,7 +179,7 @@ class Writer:
         self._syncing = self._syncer.submit(self._sync, self._journal.begin_sync())
 
     def _sync(self, begun: FolderSync) -> None:
-        """In the thread of the syncs. After a failure, as of a full disk, the class goes on: what was written is with
+        """In the thread of the syncs. After a failure, as of a full disk, the class continues: what was written is with
         the operating system, and the next sync includes it.
         """
         try:

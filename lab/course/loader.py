@@ -57,7 +57,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         slugs = [slug for chapter in self.chapters for slug in chapter.lessons]
         for kind, names in (("lesson", slugs), ("chapter", [chapter.slug for chapter in self.chapters])):
             if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise ValueError(f"the {kind} {twice[0]!r} stands there twice")
+                raise ValueError(f"the {kind} {twice[0]!r} is listed twice")
 
 
 class Lesson(msgspec.Struct, frozen=True):

@@ -29,8 +29,8 @@ def chain_of(events: Events, seq: int, via: int = 0) -> list[Part]:
 
     A part ends with a command of a learner, or where an event has no cause: a periodic check. Then the second part
     follows, from the event `via` on, which is what the check has found; 0 for none. A message that was held arrives
-    because of the command that released it. The arrival of a message adds nothing to its sending, and is left out. Of a
-    chain of more than MAX_LINES the middle is left out.
+    because of the command that released it. The arrival of a message adds nothing to its sending, and is left out. The
+    middle of a chain of more than MAX_LINES is left out.
     """
     first = list(_causes(events, seq))
     parts = [first]

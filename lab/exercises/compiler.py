@@ -55,7 +55,7 @@ def problems(
 def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     for term in exercise.terms:
         if term not in terms:
-            yield f"{exercise.slug}: the term {term!r} does not stand in docs/GLOSSARY.md."
+            yield f"{exercise.slug}: the term {term!r} is not in docs/GLOSSARY.md."
     said = " ".join([exercise.brief.en, exercise.debrief.en, *(step.text.en for step in exercise.steps)]).lower()
     for term in exercise.terms:
         if term.lower() not in said:
@@ -76,7 +76,7 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
 
 
 def _bare_key(text: str) -> re.Match[str] | None:
-    """A key that does not stand in parentheses after what it does, where the page shows the control's symbol."""
+    """A key that is not in parentheses after its action, where the page shows the control's symbol."""
     return _KEY.search(re.sub(KEY_OF_A_CONTROL, "", text))
 
 

@@ -88,7 +88,7 @@ def leader_of(view: View, partition: str) -> str:
     node = broker_node(leader)
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
-        # The page shows the leader that ZooKeeper names. One that starts or is frozen may have been elected, too.
+        # The page shows the leader that ZooKeeper names. It may be starting or frozen.
         is_down = node not in view["nodes"] or view["nodes"][node]["state"] == "down"
         id = "goal.leader_down" if is_down else "goal.leader_waits"
         raise Unresolved(text(id, partition=partition, leader=node_text(node)))

@@ -110,7 +110,7 @@ def choice_of(step: Step, choice: str | None) -> str:
 
 
 def number_of(value: str | None) -> int:
-    """The number that was typed; of a broker as well "broker 3" and "b3". Raises Refusal."""
+    """The number that was typed; for a broker also "broker 3" and "b3". Raises Refusal."""
     words = (value or "").strip()
     found = _NUMBER.fullmatch(words)
     if len(words) > MAX_ANSWER_LENGTH or found is None:

@@ -25,9 +25,14 @@ from lab.exercises.tally import Tally
 
 
 class Question(NamedTuple):
-    """`when`: the condition at which it is read; empty: the first of `holds` to come true is the answer. `within_s`:
-    simulated seconds after which it is read at the latest; 0: no limit. `holds`: of each choice its condition, empty
-    for what came true if no other did. `asks`: the quantity of a number. `step`: of a prediction.
+    """A question about a run.
+
+    Attributes:
+        when: the condition at which it is read; empty: the answer is the first of `holds` to come true.
+        within_s: simulated seconds after which it is read at the latest; 0: no limit.
+        holds: the condition of each choice; empty for the choice that is right if no other is.
+        asks: the quantity, if the answer is a number.
+        step: the step of a lesson, if it is that step's prediction.
     """
 
     when: str = ""
@@ -62,8 +67,8 @@ class Question(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The answer that came true, empty for none, and the event after which that was read. `why_not`: why there is none:
-    none (no answer came true), since (the event from which the prediction measures time did not happen).
+    """The right answer, empty for none, and the event after which it was read. `why_not`: why there is none: `none` (no
+    choice was right), `since` (the event from which the prediction measures time did not happen).
     """
 
     outcome: str
@@ -83,7 +88,7 @@ class Reading:
         self._tally = Tally(seq=seq, began_us=at_us)
         self._tally.step_began(at_us)
         self._due: tuple[int, int] | None = None
-        #: The event from which the prediction measures time has not happened in its limit.
+        #: Whether the event from which the prediction measures time did not happen within its limit.
         self._is_too_late = False
         prediction = question.step.prediction if question.step is not None else None
         self._since = prediction.since if prediction is not None else None
@@ -133,7 +138,7 @@ class Reading:
             self._due = at_us, seq
 
     def end(self) -> None:
-        """The instant has no more events: a question that is due is read."""
+        """Called when an instant has no more events: reads a question that is due."""
         if self._due is None or self.settled is not None:
             return
         at_us, _ = self._due

@@ -115,7 +115,7 @@ def _sections(where: str, script: str) -> list[Section]:
         elif sections:
             sections[-1].lines.append(line)
         else:
-            raise ContentError(f"{where}: {line!r} stands before the first [section].")
+            raise ContentError(f"{where}: {line!r} is before the first [section].")
     return sections
 
 

@@ -1,7 +1,7 @@
 """A journal: one Kafka log whose records are the lab's own.
 
-The offset of a record is its seq. Offset 0 holds a header, whose shape is that of the journal's owner. A record is with
-the operating system when `append` returns: it survives `kill -9` at any instant, and a torn end is cut off when the
+The offset of a record is its seq. Offset 0 holds a header, whose shape is that of the journal's owner. A record is in
+the page cache when `append` returns: it survives `kill -9` at any instant, and a torn end is cut off when the
 journal is opened again. `kafka-dump-log.sh` reads it.
 """
 
@@ -122,13 +122,13 @@ class Journal:
         self._log.append_built(parse_header(parts[0]), parts, last)
 
     def header(self) -> bytes | None:
-        """The record at offset 0; None when there is none, or none any more."""
+        """The record at offset 0; None if there is none, or if it was deleted."""
         if self.start > 0 or self.end == 0:
             return None
         return self.read(0, 0, lambda _, record: record)[0]
 
     def read(self, first_seq: int, last_seq: int, make: Callable[[int, bytes], T]) -> list[T]:
-        """What `make` makes of (seq, record) from `first_seq` to `last_seq`, as far as there are."""
+        """The results of `make` for each (seq, record) from `first_seq` to `last_seq`, as far as they exist."""
         found: list[T] = []
         for base_offset, values in self._batches(first_seq, last_seq):
             made = map(make, count(base_offset), values)

@@ -77,7 +77,7 @@ class LearnerState:
         self.finished_day: dict[str, date] = {}
         self.settled: dict[str, dict[str, PredictionSettled]] = {}
         self.answers: dict[str, list[Answered]] = {}
-        """Of each lesson's concept, the last two."""
+        """The last two answers about each lesson's concept."""
         self.cards: dict[str, CardState] = {}
         self.stops: dict[str, StopCount] = {name: StopCount() for name in (GUESS, *(f"{stop:g}" for stop in STOPS))}
         self.skill_sum = 0.0

@@ -1,4 +1,4 @@
-"""Marks: the events that the time line points out."""
+"""Marks: the events that the timeline points out."""
 
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ from broker_core.events.control import LeaderElected
 from broker_core.texts import LANGUAGES, catalogue
 from broker_core.texts.catalogues import PLACE
 
-#: Kinds that get a mark, the most telling first. `manage.py gen_events` writes them for the page, too.
+#: Kinds that get a mark, the most important first. `manage.py gen_events` writes them for the page.
 MARKED_KINDS = (
     "InvariantViolated",
     "LogTruncated",
@@ -46,7 +46,7 @@ class Mark(msgspec.Struct, array_like=True):
 
     @property
     def rank(self) -> int:
-        """0 is the most telling."""
+        """0 is the most important."""
         return _RANKS[self.kind]
 
 

@@ -1,7 +1,6 @@
-"""Where the history of a recording begins, if what was before is not kept: the view at that instant.
+"""The view at the beginning of a recording's history, if the events before it were deleted.
 
-The view cannot be derived again, since its events were deleted: it is continued from, whichever version of the fold it
-is from.
+It cannot be derived again without its events, so later events are folded into it whichever version of the fold made it.
 """
 
 from pathlib import Path
@@ -23,7 +22,7 @@ class Base(msgspec.Struct):
 
 
 def read_base(folder: Path) -> Base | None:
-    """The beginning of the recording in `folder`; None if it begins with the run."""
+    """The base of the recording in `folder`; None if its history begins with the run."""
     try:
         data = (folder / BASE).read_bytes()
     except FileNotFoundError:
@@ -32,7 +31,7 @@ def read_base(folder: Path) -> Base | None:
 
 
 def write_base(folder: Path, base: Base) -> None:
-    """Replaces the beginning."""
+    """Replaces the base of the recording in `folder`."""
     temporary = (folder / BASE).with_suffix(".tmp")
     temporary.write_bytes(bytes(cramjam.zstd.compress(msgspec.json.encode(base), level=1)))
     temporary.replace(folder / BASE)

@@ -41,7 +41,7 @@ def forget_cluster(run: str) -> None:
 
 
 def ended_clusters() -> dict[str, ClusterNote]:
-    """The notes of clusters that run no more, by run, oldest first."""
+    """The notes of clusters that have ended, by run, oldest first."""
     found = {}
     # not those whose folder is being deleted, which begins with a dot
     for path in settings.RUNS.glob(f"[!.]*/{_NOTE}"):

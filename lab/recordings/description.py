@@ -25,7 +25,7 @@ VOCABULARY = "vocabulary.jsonl"
 ID_CHARACTERS = 26
 _TIME_BYTES, _RANDOM_BYTES = 6, 10
 _DERIVED = "0"
-"""What derived identities begin with: earlier than any that is drawn."""
+"""The prefix of derived identities: earlier than any generated one."""
 
 
 class Readable(Protocol):
@@ -134,12 +134,12 @@ def copy_vocabularies(source: Path, target: Path, last_seq: int) -> None:
 
 
 def present_kinds() -> Kinds:
-    """The kinds of the present vocabulary."""
+    """The kinds of the current vocabulary."""
     return {name: [(field.name, type_name(field.type)) for field in _fields(kind)] for name, kind in CORE.kinds.items()}
 
 
 def type_name(info: inspect.Type) -> str:
-    """A type in a word: `int`, `str`, `bool`, `float`, `list[...]`, or `json` for what is none of these."""
+    """A type as a word: `int`, `str`, `bool`, `float`, `list[...]`, or `json` for any other."""
     match info:
         case inspect.IntType():
             return "int"

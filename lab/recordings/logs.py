@@ -90,7 +90,7 @@ class RecordedLogs:
         self.last_at_us = events[-1][0]
 
     def append_inputs(self, inputs: Sequence[Stamped]) -> None:
-        """Writes inputs, each (at_us, bytes). They are with the operating system when this returns."""
+        """Writes inputs, each (at_us, bytes). They are in the page cache when this returns."""
         self._inputs.append(inputs)
 
     def events(self, first_seq: int, last_seq: int) -> list[StoredEvent]:

@@ -124,7 +124,7 @@ class Recording:
     # Writing
 
     def append_inputs(self, inputs: Sequence[Stamped]) -> None:
-        """Writes inputs, each (at_us, bytes): they are with the operating system when this returns."""
+        """Writes inputs, each (at_us, bytes): they are in the page cache when this returns."""
         if inputs:
             with self._inputs_lock:
                 self.logs.append_inputs(inputs)

@@ -106,7 +106,7 @@ class Tally:
 
 
 def digest_of(records: Iterable[bytes]) -> str:
-    """What a segment's records are compared by."""
+    """The digest by which a segment's records are compared."""
     return blake2b(b"\n".join(records), digest_size=16).hexdigest()
 
 
@@ -140,13 +140,13 @@ class Timeline:
         self.last_seq = facts.last_seq
 
     def keep(self, last_seq: int) -> None:
-        """Forgets what reaches beyond `last_seq`: a crash took events, or a fork leaves them behind."""
+        """Removes what is past `last_seq`: events that a crash lost, or that a fork does not share."""
         if last_seq < self.last_seq:
             self._rewrite([facts for facts in self.segments if facts.last_seq <= last_seq])
         self.keyframes.keep(last_seq)
 
     def begin_at(self, base: Base) -> None:
-        """Forgets what was before a new beginning of the recording, which must be the end of a segment."""
+        """Removes what is before a new beginning of the recording, which must be the end of a segment."""
         write_base(self._lines.parent, base)
         self.base = base
         self._rewrite([facts for facts in self.segments if facts.first_seq > base.seq])

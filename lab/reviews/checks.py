@@ -17,7 +17,7 @@ from lab.reviews.registry import Generator
 QUESTIONS = 200
 ENOUGH = 40
 LIMIT_S = 30.0
-"""Of processor time, for 200 questions."""
+"""Seconds of processor time for 200 questions."""
 MAX_SHARE = 0.6
 _SEED_STEP = 7919
 

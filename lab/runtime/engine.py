@@ -109,7 +109,7 @@ def survives(failure: Exception) -> bool:
     """Whether a lab continues after the handler of a request has failed: unless its disk or its ZooKeeper has."""
     if isinstance(failure, OSError | StorageFault | ZookeeperError):
         return False
-    logger.error("the handler of a request failed, which is an error of the lab; it goes on", exc_info=failure)
+    logger.error("the handler of a request failed, which is an error of the lab; the run continues", exc_info=failure)
     return True
 
 

@@ -66,7 +66,7 @@ class Host:
         return self._labs.get((run, branch))
 
     async def lab(self, run: str, branch: str) -> Lab:
-        """The lab of a branch, opened from its recording if need be. Raises Refusal when that cannot be read."""
+        """The lab of a branch, opened from its recording if it is not open. Raises Refusal when that cannot be read."""
         folder = self.folder(run, branch)
         return await self._open(folder, lambda: Recording(folder))
 

@@ -37,8 +37,8 @@ REACHED_OVER_S = 2.0
 """The reached rate is an average over at least this much wall time."""
 CHUNK_EVENTS = 16
 CHUNK_US = 10_000
-"""Between two looks at the clock within a slice, however few events there are: work that a broker does in slices of its
-own, such as the recovery of a log, has pauses of as long.
+"""Between two checks of the clock within a slice, however few events there are: work that a broker does in slices, such
+as the recovery of a log, has pauses of this length.
 """
 MIN_FLIGHT_S = 0.7
 MAX_EMPTY_S = 0.4

@@ -1,4 +1,4 @@
-"""Keys in the texts of lessons. `manage.py gen_events` writes them for the page, too."""
+"""Keys in the texts of lessons. `manage.py gen_events` writes them for the page."""
 
 import re
 

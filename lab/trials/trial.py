@@ -15,9 +15,11 @@ from lab.runtime.headless.booted import RunConfig, booted_run
 from lab.trials.aftermath import complaints, missing_brokers, repair_commands
 
 SETTLE_US = 1_000_000
-"""Between the registration of the last broker and the first line."""
+"""Simulated time between the registration of the last broker and the first line."""
 EVENTS_AT_ONCE = 5_000
+"""Between two checks of the limits."""
 LOOK_US = 1_000_000
+"""Simulated time between two checks of a condition."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -31,7 +33,7 @@ class Ended(Exception):
     """The trial cannot continue: a line was rejected, or a limit was reached. `why` is the reason."""
 
     def __init__(self, why: Text) -> None:
-        # In words only where they are shown: processes of Spark do not have the texts of the lab.
+        # Rendered only where it is shown: processes of Spark do not have the lab's texts.
         super().__init__(why.code)
         self.why = why
 

@@ -64,7 +64,7 @@ async def open_a_lab(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def take_over_recording(request: HttpRequest) -> HttpResponse:
-    """Forks the recording of the front page into a run of one's own, at the instant shown."""
+    """Forks the recording of the front page into a run of the visitor's own, at the instant shown."""
     hero, given = hero_run(), request.POST.get("at", "")
     found = course().lessons.get(hero.lesson)
     language = preferences_of(request).language

@@ -55,7 +55,7 @@ async def runs(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def own_files(request: HttpRequest) -> HttpResponse:
-    """The inspector for files of one's own. They are read in the browser and not sent to the server."""
+    """The inspector for the visitor's files. They are read in the browser and not sent to the server."""
     return await page(request, "inspect/own_files.html", {})
 
 

@@ -1,7 +1,8 @@
 """The walk of `make tour` as tests: the same stops, in a real browser, against a lab in a process of its own.
 
 `make soak` walks through all chapters. Outside of it those remain whose stops no other test has: `runs`, which starts
-clusters on a real ZooKeeper and wakes a recorded one, and `sight`, which looks into messages, beliefs and files.
+clusters on a real ZooKeeper and wakes a recorded one, and `sight`, which inspects messages, files and what leaders
+know of followers.
 """
 
 import fcntl
@@ -147,7 +148,7 @@ def _has_pitch(lane: Locator, large: float, same: bool) -> bool:
 
 
 class Keys:
-    """By the words of the list of keys: presses it and waits for what it does, at the newest instant, in a pause."""
+    """By the description of a key: presses it and waits for its effect, in a run paused at the newest instant."""
 
     def __init__(self, lab: LabPage) -> None:
         self.lab = lab
@@ -207,7 +208,7 @@ class Keys:
         until(self.page, lambda: not what.is_visible(), f"that Escape closes what {key} opens")
 
     def turns(self, key: str, what: Locator, first: bool) -> None:
-        """Shows it and hides it again, or the other way round."""
+        """Toggles it twice."""
         for visible in (first, not first):
             self.lab.press(key)
             until(self.page, partial(_is_visible, what, visible), f"what {key} shows and hides")

@@ -59,7 +59,7 @@ def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, n
     staff.get_by_role("button", name="Lead the class").click()
     expect(ada.get_by_role("button", name="Following Instructor")).to_be_visible()
     expect(staff.get_by_role("button", name="You lead · 2 follow")).to_be_visible()
-    ink_is_held_to_its_thing(staff, ada)
+    ink_stays_at_its_node(staff, ada)
     ada.keyboard.press("f")
     expect(staff.get_by_role("button", name="You lead · 1 follow")).to_be_visible()
     staff.get_by_role("button", name="You lead").click()
@@ -67,8 +67,8 @@ def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, n
     assert ada.url.split("?")[0] == own.split("?")[0]
 
 
-def ink_is_held_to_its_thing(staff: Page, ada: Page) -> None:
-    """A stroke drawn around a broker surrounds that broker on a page of another width, too."""
+def ink_stays_at_its_node(staff: Page, ada: Page) -> None:
+    """A stroke drawn around a broker surrounds that broker also on a page of another width."""
     leading = staff.context.new_page()
     leading.goto(staff.url.split("/classes/")[0] + f"/r/{Run.objects.get(learners__number=1).slug}/main")
     expect(leading.locator(".nodes .state.up")).to_have_count(3)
@@ -123,7 +123,7 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
 
 
 def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
-    """It is counted later, so that its time does not tell whose it is; the page keeps it over a reload."""
+    """It is counted later, so that its time does not reveal its author; the page keeps it over a reload."""
     staff.get_by_text("New poll").click()
     maker = staff.locator(".make-poll form")
     maker.get_by_label("Question").fill("Was that clear?")
@@ -144,7 +144,7 @@ def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
     staff.get_by_role("button", name="End the poll").click()
 
 
-def all_labs_stand_still(staff: Page, noah: Page) -> None:
+def all_labs_pause_and_resume(staff: Page, noah: Page) -> None:
     staff.get_by_role("button", name="Pause all labs").click()
     expect(noah.locator(".class-panel")).to_contain_text("All labs are paused")
     staff.get_by_role("button", name="Resume all labs").click()
@@ -159,7 +159,7 @@ def staff_type_captions(staff: Page) -> None:
     assert staff.get_by_role("button", name="Recognise on this machine").count() == 0, "this browser cannot"
 
 
-def who_looks_is_seen(staff: Page, noah: Page) -> None:
+def learner_sees_that_staff_look(staff: Page, noah: Page) -> None:
     staff.locator(".tile", has_text="Noah").click()
     staff.get_by_role("button", name="Look at this lab").click()
     expect(noah.locator(".class-panel")).to_contain_text("Instructor is looking at your lab")
@@ -175,7 +175,7 @@ def big_screen(staff: Page, newcomer: Callable[[], Page]) -> Page:
     page.goto(staff.url.replace("/board/", "/projector/"))
     expect(page.locator("hw-projector")).to_contain_text("2 learners here")
     expect(page.locator(".qr svg")).to_be_visible()
-    # Nobody can scroll it.
+    # It cannot be scrolled.
     expect(page.locator(".on-screen")).to_be_in_viewport(ratio=1)
     assert "Ada" not in page.content()
     return page
@@ -213,9 +213,9 @@ def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], com
     pages_follow_who_leads_and_return_to_their_own_lab(staff, ada, noah)
     anonymous_answer_is_shown_to_its_author(staff, ada)
     split_of_a_poll_is_shown_when_staff_show_it(staff, ada, noah)
-    all_labs_stand_still(staff, noah)
+    all_labs_pause_and_resume(staff, noah)
     staff_type_captions(staff)
-    who_looks_is_seen(staff, noah)
+    learner_sees_that_staff_look(staff, noah)
     projector = big_screen(staff, newcomer)
     assert violations(staff) == []
     assert violations(ada, within="hw-class-panel") == []
@@ -255,7 +255,7 @@ def test_the_board_fits_its_window(staff: Page) -> None:
 def test_captions_are_shown_on_the_pages_of_others(
     staff: Page, newcomer: Callable[[], Page], complaints: list[str]
 ) -> None:
-    """What staff type is on a learner's page and on the big screen; each of them may turn it off."""
+    """Captions that staff type are on a learner's page and on the big screen; each of them can turn them off."""
     ada, screen = newcomer(), newcomer()
     join(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")
     staff.get_by_role("link", name="Open the board").click()
@@ -352,7 +352,7 @@ def test_an_instant_opens_in_another_tab_and_is_text_when_its_lab_was_left(staff
     expect(staff.locator(".ask-list a.at")).to_have_count(0)
 
 
-def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Page, ada: Page) -> None:
+def test_the_board_on_a_phone_has_no_gap_and_tab_follows_the_layout(staff: Page, ada: Page) -> None:
     names = ["hw-class-bar", "hw-poll-panel", "hw-hands", "hw-wall-bar", "hw-microphone"]
     shown = f"[...document.querySelectorAll('{', '.join(names)}')].map((one) => one.localName).join()"
     is_shown = f"(order) => {shown} === order"
@@ -369,7 +369,7 @@ def test_the_board_on_a_phone_has_no_gap_and_tab_follows_what_is_shown(staff: Pa
     staff.wait_for_function(is_shown, arg="hw-wall-bar,hw-poll-panel,hw-hands,hw-class-bar,hw-microphone")
 
 
-# Answers to anonymous polls, which only the tab of their author has
+# Answers to anonymous polls, which are stored only in the author's tab
 
 
 @pytest.fixture
@@ -417,7 +417,7 @@ def test_the_next_participant_in_a_tab_does_not_see_the_answer(staff: Page, vote
     join(voter, link, "Mei")
     expect(voter.locator("[name=answer]")).to_be_visible()
     expect(voter.locator(".class-panel")).not_to_contain_text("Your answer:")
-    # Nor if the tab still has it: it is another participant's.
+    # Nor if it is still stored in the tab, because it is of another participant.
     voter.evaluate(
         "(kept) => Object.entries(JSON.parse(kept)).forEach(([key, value]) => sessionStorage.setItem(key, value))", kept
     )
@@ -427,9 +427,7 @@ def test_the_next_participant_in_a_tab_does_not_see_the_answer(staff: Page, vote
     expect(voter.locator(".class-panel")).not_to_contain_text("Your answer:")
 
 
-def test_a_refused_answer_leaves_the_one_before_which_goes_when_the_participant_leaves(
-    staff: Page, voter: Page
-) -> None:
+def test_a_refused_answer_keeps_the_previous_one_until_the_participant_leaves(staff: Page, voter: Page) -> None:
     open_number_poll(staff)
     sure = voter.locator("[name=sure]")
     expect(sure).to_have_attribute("aria-valuetext", "50 %")

@@ -63,9 +63,9 @@ def test_znodes_watches_and_state_charts(signed_in: Page, lab_server: LabServer,
     expect(charts.nth(0).locator(".state.active")).to_contain_text("Online")
     expect(charts.nth(1).locator(".state")).to_have_count(7)
     page.locator("hw-controller").get_by_role("button", name="b1", exact=True).click()
-    # A new controller of this era leaves replicas on dead brokers where it starts from.
+    # A new controller of this era leaves replicas on dead brokers in their first state.
     expect(charts.nth(1).locator(".state.active")).to_contain_text("Ineligible")
-    # What the thread handled, and what came of it.
+    # The events that the thread handled, and their effects.
     page.locator("hw-controller .handled", has_text="BrokerChange").first.click()
     expect(page.locator("hw-controller .effects")).to_be_visible()
     nothing_sticks_out_at_any_width(page)
@@ -130,7 +130,7 @@ def test_two_eras_follow_one_playhead(signed_in: Page, lab_server: LabServer, pl
         "() => { const [a, b] = document.querySelectorAll('.side-of .facts .mono');"
         " return a.textContent === b.textContent; }"
     )
-    # The last command is looked for from where `End` leads, though that has not come yet.
+    # `[` searches backwards from the end, although that instant is not displayed yet.
     press(page, "End", "[")
     expect(slider).not_to_have_value("0")
     # A reload shows the same instant once the address contains it.

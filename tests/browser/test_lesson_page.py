@@ -243,7 +243,7 @@ def test_lesson_starts_over_in_a_new_run(first: Page) -> None:
     expect(first.locator(".step.now .code-line")).not_to_have_attribute("data-ran", "ran")
 
 
-def test_refused_answer_is_said_beside_its_question(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+def test_refused_answer_is_explained_at_its_question(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
     begin(page, lab_server, "009-ask-with-kafkas-own-commands")
     expect(page.locator(".step.now .prose kbd").first).to_have_text("`")
     number = page.locator(".step.now .n")
@@ -261,7 +261,7 @@ def test_refused_answer_is_said_beside_its_question(page: Page, lab_server: LabS
     expect(page.locator(".step.now .verdict")).to_have_text("9 is not correct: look again.")
 
 
-def test_phone_is_not_told_which_keys_to_press(browser: Browser, lab_server: LabServer) -> None:
+def test_phone_does_not_show_keys_to_press(browser: Browser, lab_server: LabServer) -> None:
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = context.new_page()
     begin(page, lab_server, "001-high-watermark-two-fetches", PHONE)

@@ -144,7 +144,7 @@ def test_policy_allows_requests_to_its_own_server_only(own: Page, lab_server: La
 def write_sparse_log(path: Path) -> int:
     """A log of batches of 1 MiB, of which only the headers take room on the disk. Returns their number.
 
-    Offsets lie outside of the checksum, so all batches have the same one.
+    The checksum does not cover offsets, so all batches have the same one.
     """
     checked = bytes([0, 0]) + struct.pack(">iqqqhii", 0, 1, 1, -1, -1, -1, 1) + bytes(MIB - 61)
     crc = google_crc32c.value(checked)

@@ -1,4 +1,4 @@
-"""Spoilt frames through a real port: each is answered or hung up on, nothing of it stays, and others are served."""
+"""Damaged frames through a real port: each gets a response or a closed connection, and others are still served."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from broker_core.broker.translation import TRANSLATIONS
 from broker_core.wire.framing import encode_request
 from broker_core.wire.schemas import BY_NAME
 from lab.testing import Highwater
-from tests.support.wire_messages import SLOW_APIS, kinds, random_request, spoil
+from tests.support.wire_messages import SLOW_APIS, damage, kinds, random_request
 
 FRAMES = 100_000
 AT_ONCE = 40
@@ -29,7 +29,7 @@ def frames(count: int) -> Iterator[bytes]:
     requested = [kind for kind in kinds() if kind.is_request and kind.api.name in TRANSLATIONS.keys() - SLOW_APIS]
     whole = [random_request(rng, kind) for kind in requested for _ in range(2)]
     for _ in range(count):
-        frame = spoil(rng, rng.choice(whole))
+        frame = damage(rng, rng.choice(whole))
         length = len(frame).to_bytes(4, "big")
         match rng.randrange(40):
             case 0:

@@ -1,4 +1,4 @@
-"""Clients of Kafka under fire: while they produce, the leader is killed every two seconds."""
+"""Clients of Kafka during failovers: while they produce, the leader is killed every two seconds."""
 
 import asyncio
 import threading

@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.broker.translation import TRANSLATIONS
 from tests.support.tcp_conversation import SECOND_US, ask, create, started
-from tests.support.wire_messages import SLOW_APIS, kinds, random_request, spoil
+from tests.support.wire_messages import SLOW_APIS, damage, kinds, random_request
 
 REQUESTS = 10_000
 
@@ -22,7 +22,7 @@ def test_random_requests_do_not_stop_a_run(rounds) -> None:
         kind = requested[number % len(requested)]
         frame = random_request(rng, kind)
         connection = run.connect(rng.randrange(3), "127.0.0.1")
-        run.frame(connection, spoil(rng, frame) if rng.random() < 0.5 else frame)
+        run.frame(connection, damage(rng, frame) if rng.random() < 0.5 else frame)
         run.advance(run.now_us + 10_000)
         run.disconnect(connection)
     run.advance(run.now_us + SECOND_US)

@@ -1,4 +1,4 @@
-"""Spoilt frames are refused with a sentence or read; nothing else happens, and nothing much is allocated for them."""
+"""Damaged frames are refused with a message or read; nothing else happens, and little memory is allocated for them."""
 
 import random
 import tracemalloc
@@ -12,7 +12,7 @@ from broker_core.wire.codec import Schema
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameSplitter, decode_request, decode_response, encode_request, encode_response
 from broker_core.wire.schemas import SCHEMAS
-from tests.support.wire_messages import ABSURD_NUMBERS, Kind, kinds, random_message, spoil
+from tests.support.wire_messages import ABSURD_NUMBERS, Kind, damage, kinds, random_message
 
 MUTATIONS = 100_000
 ROUNDS_A_SEED = 20
@@ -24,7 +24,7 @@ MAX_MEMORY_PER_FRAME = 100_000
 
 
 def read(kind: Kind, frame: bytes) -> tuple[Schema, int, Any]:
-    """What the frame holds, and as what it was read: a spoilt header may name another message."""
+    """What the frame holds, and as what it was read: a damaged header may name another message."""
     if not kind.is_request:
         return kind.schema, kind.version, decode_response(kind.api, kind.version, frame)[1]
     header, value = decode_request(frame)
@@ -44,9 +44,9 @@ def test_corrupt_frames_do_no_harm(rounds) -> None:
         else:
             frame = encode_response(kind.api, kind.version, message, correlation_id=1)[4:]
         for _ in range(ROUNDS_A_SEED):
-            spoilt = spoil(rng, frame)
+            damaged = damage(rng, frame)
             try:
-                schema, version, value = read(kind, spoilt)
+                schema, version, value = read(kind, damaged)
             except WireError as error:
                 count_refused += 1
                 assert str(error)
@@ -57,9 +57,9 @@ def test_corrupt_frames_do_no_harm(rounds) -> None:
                     data = schema.encode(version, value)
                 except WireError:
                     # Bytes that are not UTF-8 grow when they are replaced, here beyond the longest string.
-                    assert "\ufffd" in str(value), (kind, spoilt.hex())
+                    assert "\ufffd" in str(value), (kind, damaged.hex())
                     continue
-                assert schema.encode(version, schema.decode(version, data)) == data, (kind, spoilt.hex())
+                assert schema.encode(version, schema.decode(version, data)) == data, (kind, damaged.hex())
     assert min(count_read, count_refused) > (count_read + count_refused) / 10
 
 
@@ -79,13 +79,13 @@ def test_huge_numbers_do_not_cause_huge_allocations(number: bytes, traced: None)
         read(kind, frame)  # which makes the decoder of this version
         places = range(HEADER_BYTES, len(frame))
         for at in rng.sample(places, k=min(20, len(places))):
-            spoilt = frame[:at] + number + frame[at + len(number) :]
+            damaged = frame[:at] + number + frame[at + len(number) :]
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
             with suppress(WireError):
-                read(kind, spoilt)
+                read(kind, damaged)
             _, peak = tracemalloc.get_traced_memory()
-            assert peak - before < MAX_MEMORY_PER_FRAME + MAX_MEMORY_PER_BYTE * len(spoilt), (kind, spoilt.hex())
+            assert peak - before < MAX_MEMORY_PER_FRAME + MAX_MEMORY_PER_BYTE * len(damaged), (kind, damaged.hex())
 
 
 def test_splitter_buffers_received_bytes_not_the_claimed_length(traced: None) -> None:

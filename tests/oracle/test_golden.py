@@ -1,4 +1,4 @@
-"""The log directories of a real Kafka 3.9 broker are made again; and the runner would notice if they were not."""
+"""The log directories of a real Kafka 3.9 broker are reproduced, and the runner reports each difference."""
 
 import base64
 import json

@@ -88,7 +88,7 @@ def test_client_library_features(cluster: Highwater, name: str) -> None:
         values = [f"{compression}-{number}-" + "x" * 100 for number in range(COUNT)]
         library.produce(name, values, compression)
         expected += values
-    library.transact(name, f"till-{name}", [f"spoilt-{number}" for number in range(COUNT)], ["good"])
+    library.transact(name, f"till-{name}", [f"aborted-{number}" for number in range(COUNT)], ["good"])
     expected.append("good")
 
     group = f"group-{name}"

@@ -137,7 +137,7 @@ def damaged(tmp_path):
         ({"a.x": "another message"}, {"a.x": "another message"}, "a.x is not in Chinese"),
         ({"a.x": "一"}, {"a.x": "一"}, "a.x is not in English"),
         ({"a.y": "y", "a.x": "x"}, {"a.x": "一", "a.y": "二"}, "en/a.json is not sorted by id"),
-        ({"b.x": "x"}, {"b.x": "一"}, "b.x stands in en/a.json"),
+        ({"b.x": "x"}, {"b.x": "一"}, "b.x is in en/a.json"),
         ({"a.x": "{n} of them", "a.x.one": "1 of {them}"}, {"a.x": "{n} 个"}, "a.x.one has places that a.x has not"),
     ],
 )
@@ -147,7 +147,7 @@ def test_damaged_catalogue_is_found(damaged, english, chinese, flaw) -> None:
 
 def test_id_in_two_catalogues_is_found(damaged) -> None:
     folder = damaged(a_en={"a.x": "x"}, b_en={"a.x": "x"}, a_zh={"a.x": "一"})
-    assert flaws(folder) == ["a.x of b.json stands in another catalogue, too"]
+    assert flaws(folder) == ["a.x of b.json is also in another catalogue"]
 
 
 def test_wrong_use_is_found(tmp_path) -> None:

@@ -15,7 +15,7 @@ from lab.web.assets import vendor
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of static/vendor without the big bundle, and with a lock that knows no more."""
+    """A copy of static/vendor without the big bundle, and with a lock of the rest."""
     folder = tmp_path / "vendor"
     shutil.copytree(vendor.folder(), folder, ignore=shutil.ignore_patterns("plotly*"))
     lock = json.loads((folder / vendor.LOCK_NAME).read_text())

@@ -47,7 +47,7 @@ def _misfiled(folder: Path) -> Iterator[str]:
         if ids != sorted(ids):
             yield f"{name} is not sorted by id"
         if path.parent != folder:
-            yield from (f"{id} stands in {name}" for id in ids if id.partition(".")[0] != path.stem)
+            yield from (f"{id} is in {name}" for id in ids if id.partition(".")[0] != path.stem)
 
 
 def _different(english: dict[str, str], chinese: dict[str, str]) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Library(Protocol):
     def produce(self, topic: str, values: Iterable[str], compression: str) -> None:
         """Idempotent, with acks=all. Each value is acknowledged."""
 
-    def transact(self, topic: str, transactional_id: str, spoilt: Iterable[str], good: Iterable[str]) -> None:
+    def transact(self, topic: str, transactional_id: str, aborted: Iterable[str], good: Iterable[str]) -> None:
         """Two transactions, of which the first is aborted."""
 
     def follow(self, group: str, topic: str, on_progress: OnProgress) -> None:
@@ -117,10 +117,10 @@ class ConfluentKafka:
         assert producer.flush(PATIENCE_S) == 0
         assert failed == []
 
-    def transact(self, topic: str, transactional_id: str, spoilt: Iterable[str], good: Iterable[str]) -> None:
+    def transact(self, topic: str, transactional_id: str, aborted: Iterable[str], good: Iterable[str]) -> None:
         producer = Producer({**self._servers, "transactional.id": transactional_id})
         producer.init_transactions(PATIENCE_S)
-        for values, end in ((spoilt, producer.abort_transaction), (good, producer.commit_transaction)):
+        for values, end in ((aborted, producer.abort_transaction), (good, producer.commit_transaction)):
             producer.begin_transaction()
             for value in values:
                 producer.produce(topic, value.encode())
@@ -187,10 +187,10 @@ class KafkaPython:
             future.get(PATIENCE_S)
         producer.close()
 
-    def transact(self, topic: str, transactional_id: str, spoilt: Iterable[str], good: Iterable[str]) -> None:
+    def transact(self, topic: str, transactional_id: str, aborted: Iterable[str], good: Iterable[str]) -> None:
         producer = KafkaProducer(bootstrap_servers=self._bootstrap, transactional_id=transactional_id)
         producer.init_transactions()
-        for values, end in ((spoilt, producer.abort_transaction), (good, producer.commit_transaction)):
+        for values, end in ((aborted, producer.abort_transaction), (good, producer.commit_transaction)):
             producer.begin_transaction()
             for future in [producer.send(topic, value.encode()) for value in values]:
                 future.get(PATIENCE_S)
@@ -271,12 +271,12 @@ class Aiokafka:
 
         asyncio.run(send())
 
-    def transact(self, topic: str, transactional_id: str, spoilt: Iterable[str], good: Iterable[str]) -> None:
+    def transact(self, topic: str, transactional_id: str, aborted: Iterable[str], good: Iterable[str]) -> None:
         async def send() -> None:
             async with AIOKafkaProducer(
                 bootstrap_servers=self._bootstrap, transactional_id=transactional_id
             ) as producer:
-                for values, end in ((spoilt, producer.abort_transaction), (good, producer.commit_transaction)):
+                for values, end in ((aborted, producer.abort_transaction), (good, producer.commit_transaction)):
                     await producer.begin_transaction()
                     for value in values:
                         await producer.send_and_wait(topic, value.encode())

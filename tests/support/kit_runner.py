@@ -342,7 +342,7 @@ def _at(tree: Tree, path: str) -> Tree:
 
 
 def _changed(frame: bytes, change: str, *arguments: Any) -> bytes:
-    """A frame that was spoilt: `set` and `insert` at a place, `cut` and `append` at the end."""
+    """A frame that was damaged: `set` and `insert` at a place, `cut` and `append` at the end."""
     if change == "cut":
         return frame[: -arguments[0]]
     data = bytes.fromhex(arguments[-1])

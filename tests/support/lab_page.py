@@ -48,7 +48,7 @@ def contexts(browser: Browser) -> Iterator[WarmContexts]:
 
 @pytest.fixture
 def context(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
-    """A context that is as good as new. Its pages are as patient as the tests are."""
+    """A context without traces of earlier tests. Its pages have the timeouts of the tests."""
     context = contexts.take(browser_context_args)
     context.set_default_timeout(PATIENCE_S * 1000)
     yield context
@@ -57,7 +57,7 @@ def context(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Ite
 
 @pytest.fixture
 def newcomer(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> Iterator[Callable[[], Page]]:
-    """Opens a page of somebody who has not been here before, each time in a context of its own."""
+    """Opens the page of a new visitor, each time in a context of its own."""
     taken: list[BrowserContext] = []
 
     def opened() -> Page:
@@ -75,7 +75,7 @@ def newcomer(contexts: WarmContexts, browser_context_args: dict[str, Any]) -> It
 
 @pytest.fixture
 def complaints(page: Page) -> Iterator[list[str]]:
-    """What the browser complains of: errors of scripts, refused styles and scripts, answers with an error."""
+    """The browser's complaints: errors of scripts, refused styles and scripts, answers with an error."""
     heard: list[str] = []
     page.on("pageerror", lambda error: heard.append(f"{error.message}\n{error.stack}"))
     page.on("console", lambda said: heard.append(f"{said.text} {said.location}") if said.type == "error" else None)

@@ -1,4 +1,4 @@
-"""Random values of Kafka's messages, for tests that compare codecs or spoil bytes."""
+"""Random values of Kafka's messages, for tests that compare codecs or damage bytes."""
 
 import random
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _one(rng: random.Random, kind: Kind, field: Field) -> Any:
     return rng.choice((0, 1, -1, oldest_version, -oldest_version - 1, rng.randrange(oldest_version, -oldest_version)))
 
 
-def spoil(rng: random.Random, frame: bytes) -> bytes:
+def damage(rng: random.Random, frame: bytes) -> bytes:
     """A frame of which some bytes were changed, added or taken away."""
     data = bytearray(frame)
     for _ in range(rng.choice((1, 1, 1, 2, 5))):

@@ -19,7 +19,8 @@ from broker_core.replication.partition import UNLINK_TIMER, Partition, cut_rows
 from broker_core.sim.handlers import TimerHandler, Unpacked
 
 TIMER_PREFIX = "log_manager."
-AGAIN_US = 30_000_000
+RETRY_US = 30_000_000
+"""The delay of a task that failed."""
 REMOVAL_TIMER = "log_manager.removal"
 
 
@@ -59,7 +60,7 @@ class LogManager:
             delay_us = task.run()
         except Exception:
             # A failed task is retried, as by Kafka's scheduler, if the run continues.
-            self.host.timer(AGAIN_US, TIMER_PREFIX + task.name)
+            self.host.timer(RETRY_US, TIMER_PREFIX + task.name)
             raise
         if delay_us is not None:
             self.host.timer(delay_us, TIMER_PREFIX + task.name)
@@ -74,12 +75,12 @@ class LogManager:
         self._remove(folder, FileRemoval(self.host.directory.disk, paths), False)
 
     def _remove(self, folder: str, removal: FileRemoval, with_folder: bool) -> None:
-        """Deletes some files, and the others after a pause; with the last ones the folder, if it is to be deleted."""
+        """Deletes some files, and the others after a pause; `with_folder`: the folder is deleted with the last ones."""
         if not remove_some(self.host, folder, removal, with_folder):
             self.host.timer(NEXT_SLICE_US, REMOVAL_TIMER, (folder, removal, with_folder))
 
     def delete(self, partition: Partition) -> None:
-        """Renames the folder of a deleted replica; it is removed later (`asyncDelete`), or at once."""
+        """Renames the folder of a deleted replica; it is removed later (`asyncDelete`), or immediately."""
         host = self.host
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
@@ -127,7 +128,7 @@ class Retention:
                 try:
                     partition.delete_old_segments(now_ms)
                 except KafkaException as failure:
-                    # Of a corrupt log. The others wait for the next pass, as with Kafka's scheduler.
+                    # The log is corrupt. The remaining logs wait for the next pass, as with Kafka's scheduler.
                     host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.code), host.name)
                     break
         return host.config.log_retention_check_interval_ms * 1_000
@@ -210,7 +211,7 @@ class DeletedLogs:
     def __init__(self, host: LogHost) -> None:
         self._host = host
         self._due_us: dict[str, int] = {}
-        """Folder -> when it may be removed, in the order in which they were marked."""
+        """Folder -> when it may be removed, in the order of deletion."""
         self._begun: dict[str, FileRemoval] = {}
         """The folder that is being removed, and its remaining files."""
 

@@ -28,7 +28,7 @@ def body(request: Any, context: RequestContext) -> Any:
                 error_code=Errors.INVALID_REQUEST.code,
                 error_message=refusal(update.feature, _kind(update, context.version), update.max_version_level),
             )
-            # Of duplicates the first one counts.
+            # The first of several duplicates counts.
             for update in {update.feature: update for update in reversed(request.feature_updates)}.values()
         ],
     )

@@ -61,7 +61,7 @@ class AssignmentDraft:
         self._taken: set[str] = set()
 
     def give(self, member_id: str, names: Sequence[str]) -> None:
-        """Assigns partitions to a member; other owners keep them, too."""
+        """Assigns partitions to a member; other owners also keep them."""
         self.assignment.setdefault(member_id, []).extend(names)
         self._taken.update(names)
 

@@ -5,9 +5,8 @@ LogAppendTime, the time; their records are not changed. Others are rebuilt in th
 and 1 become batches or the reverse) and with the codec of compression.type. The rest is rejected, with a message for
 each record that is invalid.
 
-Like Kafka 3.9, it does not check the offset deltas of
-records that are not compressed, the lengths of records that are, unused attribute bits. A wrong max timestamp is
-corrected without an error.
+Like Kafka 3.9, it does not check the offset deltas of uncompressed records, the lengths of compressed ones, or unused
+attribute bits. A wrong max timestamp is corrected without an error.
 """
 
 from collections import deque
@@ -443,5 +442,5 @@ def _examine(header: BatchHeader, outlines: Iterable[Outline], is_partial: bool 
 
 
 def _as_long(number: int) -> int:
-    """What Java makes of a sum or difference that leaves 64 bits."""
+    """Wraps a sum or difference to 64 bits, as Java does."""
     return (number - _LONG_MIN) % 2**64 + _LONG_MIN

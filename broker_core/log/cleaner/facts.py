@@ -19,17 +19,17 @@ class Uncleanable(Exception):
 
 
 class Fate(StrEnum):
-    """Why a record was kept or dropped.
-
-    Its reasons: a later record with the same key; a tombstone whose delete horizon has passed; its transaction was
-    aborted; a marker whose transaction has no records left and whose delete horizon has passed; no key.
-    """
+    """Why a record was kept or dropped."""
 
     KEPT = "kept"
     SUPERSEDED = "superseded"
+    """A later record has the same key."""
     TOMBSTONE = "tombstone"
+    """Its delete horizon has passed."""
     ABORTED = "aborted"
+    """Its transaction was aborted."""
     MARKER = "marker"
+    """Its transaction has no records left, and its delete horizon has passed."""
     NO_KEY = "no key"
 
 

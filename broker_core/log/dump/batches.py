@@ -66,7 +66,7 @@ class FileRecords:
             rule = f"position {position} is negative"
         elif position > self.size - self.start:
             problem = f"Slice from position {position} exceeds end position of {self}"
-            rule = f"position {position} lies behind the end of the log, which has {self.size} bytes"
+            rule = f"position {position} is past the end of the log, which has {self.size} bytes"
         elif size < 0:
             problem = f"Invalid size: {size} in read from {self}"
             rule = f"a size must not be negative, {size} is"

@@ -106,7 +106,7 @@ class DumpedMessage(NamedTuple):
 
 def _inside(position: int, size: int, end: int) -> int:
     if position < 0 or position + size > end:
-        rule = f"a field of a message lies at byte {position} of it, it has {end} bytes"
+        rule = f"a field of a message is at byte {position}, the message has {end} bytes"
         raise Thrown("java.lang.IndexOutOfBoundsException", None, rule)
     return position
 

@@ -91,7 +91,7 @@ class LogDump:
                 text += f" sequence: {record.sequence} headerKeys: [{','.join(record.header_keys)}]"
             if record.legacy is not None:
                 is_valid, crc = record.legacy
-                # Kafka's tool prints the second brace, too.
+                # Kafka's tool also prints the second brace.
                 text += f" isValid: {'true' if is_valid else 'false'} crc: {crc}}}"
             yield text
             prefix = " "

@@ -31,7 +31,7 @@ class AbstractIndex:
         """The bytes after the last entry in an existing file, until the file is written to."""
 
     def _keep(self, kept: int) -> None:
-        """Drops the entries after the first `kept` ones from memory. A subclass drops those of its column, too."""
+        """Drops the entries after the first `kept` ones from memory. A subclass also drops those of its column."""
         del self.relative_offsets[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
         self.rest_bytes = 0

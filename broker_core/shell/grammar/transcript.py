@@ -109,7 +109,7 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         elif steps:
             steps[-1][2].append(line)
         elif line.strip():
-            raise TranscriptError(f"line {number}: {line!r} stands before the first command; expected $ and a command.")
+            raise TranscriptError(f"line {number}: {line!r} is before the first command; expected $ and a command.")
     return Transcript(
         title,
         brokers,

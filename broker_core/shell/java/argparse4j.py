@@ -108,7 +108,7 @@ def parse(tool: Tool, arguments: Sequence[str]) -> Parsed:
     for name in reversed(tool.required.get(command, ())):
         if name not in values:
             raise BadArguments(command, f"argument {tool.flag(name)} is required")
-    # Of duplicates the last one counts, unless all do.
+    # The last of several duplicates counts, unless all do.
     repeats = {option.name for option in known if option.repeats}
     counted = [(name, value) for name in values for value in values[name][0 if name in repeats else -1 :]]
     flags = {option.name for option in known if not option.argument}

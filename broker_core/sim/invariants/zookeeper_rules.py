@@ -69,7 +69,7 @@ def znode_written(checker: Checker, event: control.ZnodeCreated | control.ZnodeC
 
 
 def _decode(data: str, kind: Any) -> Any:
-    """The state in a znode; None for malformed data, which brokers ignore, too."""
+    """The state in a znode; None for malformed data, which brokers also ignore."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError:

@@ -20,7 +20,7 @@ def _apis() -> dict[int, Api]:
 #: By API key, rising.
 SCHEMAS: dict[int, Api] = _apis()
 
-#: By the name that the in-memory messages have, too.
+#: By name, which is also that of the in-memory message.
 BY_NAME: dict[str, Api] = {api.name: api for api in SCHEMAS.values()}
 
 

@@ -46,7 +46,7 @@ class Command(BaseCommand):
             if found is not None:
                 self._rehearse(found.address, found.pid, plan)
                 return
-            # So that the lab that is started here ends, too.
+            # So that the lab that is started here also ends.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit("the rehearsal was terminated"))
             with tempfile.TemporaryDirectory(prefix="highwater-rehearsal-") as folder:
                 process = LabProcess(Path(folder))

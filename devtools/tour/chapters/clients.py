@@ -52,7 +52,7 @@ def walk(tour: Tour) -> None:
         names = [row.inner_text().split()[0] for row in plans.all()]
         assert names == ASSIGNORS, f"The plans are those of {names}."
         assert plans.filter(has_text="cooperative").locator(".moves").count() == 0, "Sticking moves nothing."
-        assert plans.filter(has_text="roundrobin").locator(".moves").count() > 0, "Dealing anew moves partitions."
+        assert plans.filter(has_text="roundrobin").locator(".moves").count() > 0, "Round robin moves partitions."
         slot = groups.locator(".slot-table tr", has_text="desk, orders-3").first
         until(page, lambda: "offset 3" in (slot.text_content() or ""), "offset 3 as the last value of that key")
         lab.pause()
@@ -77,7 +77,7 @@ def _buffers_and_transactions(tour: Tour, lab: LabPage, producers: Locator, tran
         assert chosen, "The partitioner's choice names a partition."
         tour.pictures("producers", page)
 
-    with tour.stop("time goes on: the batch goes under way, and is acknowledged there"):
+    with tour.stop("the run plays: the batch is sent, and acknowledged"):
         end = _log_end(lab, f"orders-{chosen[1]}")
         lab.play()
         acknowledged = re.compile(r"Acknowledged\s+4\b")
@@ -89,7 +89,7 @@ def _buffers_and_transactions(tour: Tour, lab: LabPage, producers: Locator, tran
             f"three records more in orders-{chosen[1]}",
         )
 
-    with tour.stop("an open transaction holds readers back; its commit lets them go on"):
+    with tour.stop("an open transaction holds readers back until it commits"):
         _lines(lab, "producer open t1 --transactional-id pay")
         lab.speed(SLOW)  # A transaction of a minute is aborted.
         _lines(lab, "producer begin t1", "producer send t1 orders-0 d:4")

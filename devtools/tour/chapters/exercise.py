@@ -15,10 +15,10 @@ TITLE = "exercise"
 def walk(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Tour: the high watermark takes two fetches")
 
-    with tour.stop("start: the set-up makes its topic, time stands still"):
+    with tour.stop("start: the set-up makes its topic, the run is paused"):
         _panel(lab).get_by_role("button", name="Start: The high watermark").click()
         lab.sees(lab.page.locator("hw-exercise .step.now"), "the first step")
-        seen = lab.until(lambda seen: seen.is_paused and _lanes(seen), "orders-0, and time that stands still")
+        seen = lab.until(lambda seen: seen.is_paused and _lanes(seen), "orders-0, and a paused run")
         end = _leader_lane(seen).leo
 
     with tour.stop("a hint"):

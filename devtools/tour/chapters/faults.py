@@ -30,7 +30,7 @@ def walk(tour: Tour) -> None:
         lab.until(
             lambda seen: seen.partitions["orders-0"].lanes[broker_node(leader)].leo == 101, "record 100 at the leader"
         )
-        assert lab.shown.partitions["orders-0"].lanes[broker_node(others[0])].leo == 100, "A follower has it, too."
+        assert lab.shown.partitions["orders-0"].lanes[broker_node(others[0])].leo == 100, "A follower also has it."
 
     with tour.stop("kill the leader's broker: its session ends, the controller elects, the epoch rises"):
         lab.broker(leader, "kill")

@@ -1,4 +1,4 @@
-"""The inspector for one's own files: the sample, an index entry followed to its batch, a fault, and no request."""
+"""The inspector for the visitor's files: the sample, an index entry followed to its batch, a fault, and no request."""
 
 from playwright.sync_api import Page
 

@@ -25,7 +25,7 @@ def walk(tour: Tour) -> None:
         said = lab.command("kafka-topics.sh --describe --topic orders").output
         assert "PartitionCount: 3" in said and "ReplicationFactor: 3" in said, f"It printed {said!r}."
 
-    with tour.stop("an illegal name and too many replicas are refused in words, and the run goes on"):
+    with tour.stop("an illegal name and too many replicas are refused with a message, and the run continues"):
         lab.close_console()
         lab.create_topic("no/such name", 1, 1)
         lab.refused(because="name")
@@ -95,7 +95,7 @@ def _many_records(tour: Tour, lab: LabPage) -> None:
         lab.produce("orders-0", "read at once")
         lab.sees(records.filter(has_text="read at once"), "the record that was just produced")
 
-    with tour.stop("a fast stream in slow time: its messages under way, one of them selected"):
+    with tour.stop("a fast stream in slow time: its messages in flight, one of them selected"):
         form = lab.produce_to("orders-1")
         form.get_by_label("records/s").fill("200")
         form.get_by_role("button", name="Stream").click()

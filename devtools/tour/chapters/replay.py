@@ -83,7 +83,7 @@ def _both_at_once(tour: Tour, lab: LabPage, other: LabPage, end: Shown) -> None:
         assert "What to do" in said, f"The page says: {said}"
         tour.forgive(ANSWERED_WITH_ERROR)
 
-    with tour.stop("rubbish on the socket is answered in words, and the run goes on"):
+    with tour.stop("malformed frames on the socket are refused with a message, and the run continues"):
         answers = lab.page.evaluate(_SEND_RUBBISH, {"run": lab.run, "count": RUBBISH})
         first, last = answers[0], answers[-1]
         assert first["k"] == "no" and first["what"] and first["expected"] and first["todo"], f"It answered {first}."

@@ -50,11 +50,11 @@ def walk(tour: Tour) -> None:
         copy = LabPage(tour, page)
         copied = copy.run
         tour.runs.append(copied)
-        seen = copy.until(lambda seen: seen.brokers_up == 3 and seen.is_paused, "three brokers, time that stands still")
+        seen = copy.until(lambda seen: seen.brokers_up == 3 and seen.is_paused, "three brokers, paused")
         assert seen.event == event, f"It is at event {seen.event}, the other one was at {event}."
         assert seen.connection == "recorded", f"The page says {seen.connection!r} of the connection."
 
-    with tour.stop("it goes on where it was, as soon as somebody plays"):
+    with tour.stop("it continues from where it was, once it is played"):
         copy.play()
         began_us = copy.shown.at_us
         copy.until(lambda seen: seen.at_us > began_us and not seen.connection, "a clock that runs, in a live core")

@@ -28,10 +28,10 @@ def walk(tour: Tour) -> None:
     leader = lab.partition("orders-0").leader
     end = 100 * BURSTS
 
-    with tour.stop("a message under way: a pill in the picture, a row in the list, its fields"):
+    with tour.stop("a message in flight: a pill in the picture, a row in the list, its fields"):
         lab.pause()
         lab.produce("orders-0", "seen on its way", key="look")
-        lab.until(lambda seen: seen.has_message("Produce"), "a Produce under way")
+        lab.until(lambda seen: seen.has_message("Produce"), "a Produce in flight")
         lab.tab("RPCs").get_by_role("button", name=re.compile("Produce")).first.click()
         card = lab.tab("Inspect")
         lab.sees(card.get_by_text("Produce request"), "the card of the request")
@@ -48,7 +48,7 @@ def walk(tour: Tour) -> None:
             lambda seen: sum(lane.leo > end for lane in seen.partitions["orders-0"].lanes.values()) > 1,
             "a follower that has the record",
         )
-        assert _hw(lab.shown) == end, "The leader knows before it was told."
+        assert _hw(lab.shown) == end, "The high watermark advanced before the followers fetched."
         lab.page.locator(".hw-lane-name").first.click()
         believed = lab.tab("Inspect").locator("tr", has=lab.page.locator(".stale"))
         lab.sees(believed, "a remote LEO that is not the true one any more")

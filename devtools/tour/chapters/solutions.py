@@ -32,7 +32,7 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
     with tour.stop(f"{exercise.slug}: start"):
         panel.get_by_role("button", name=f"Start: {exercise.title.en}").click()
         lab.sees(panel.locator(".step.now"), "the first step")
-        lab.until(lambda seen: seen.is_paused, "time that stands still")
+        lab.until(lambda seen: seen.is_paused, "a paused run")
         if exercise.rate >= 1:
             lab.speed(FAST)
     for place, (step, section) in enumerate(zip(exercise.steps, sections_of(exercise), strict=True), 1):

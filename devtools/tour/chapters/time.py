@@ -10,7 +10,7 @@ TITLE = "time"
 HUNDRED = 100
 TRIES = 16
 PAUSES_MS = (100, 1_000, 5_000, 10_000)
-"""Between two looks while one drags; a slow machine shows late where the pointer was."""
+"""Pauses between checks during a drag: a slow machine shows the instant under the pointer late."""
 
 
 def walk(tour: Tour) -> None:
@@ -21,7 +21,7 @@ def walk(tour: Tour) -> None:
         if count == HUNDRED:
             lab.lets_pass(0.5)
 
-    with tour.stop("pause: time stands still"):
+    with tour.stop("pause"):
         before = lab.pause()
         assert before.is_paused, f"The page says {before.state}."
 
@@ -48,7 +48,7 @@ def walk(tour: Tour) -> None:
     with tour.stop("pace by events: each message can be followed"):
         lab.page.get_by_role("button", name="By events").click()
         lab.until(
-            lambda seen: seen.state.endswith("BY EVENTS") and seen.messages, "messages under way, paced by events"
+            lambda seen: seen.state.endswith("BY EVENTS") and seen.messages, "messages in flight, paced by events"
         )
         event = lab.shown.event
         lab.until(lambda seen: seen.event > event, "the next event")
@@ -93,7 +93,7 @@ def _past_and_branches(tour: Tour, lab: LabPage) -> None:
         dialog = lab.sees(lab.page.get_by_role("dialog"), "a form")
         dialog.get_by_role("textbox").fill("where it forked")
         dialog.get_by_role("button", name="Save bookmark").click()
-        lab.sees(lab.page.locator(".message.ok", has_text="where it forked"), "a word that it is kept")
+        lab.sees(lab.page.locator(".message.ok", has_text="where it forked"), "a confirmation")
 
 
 def _holds(count: int) -> Callable[[Shown], bool]:
@@ -101,13 +101,13 @@ def _holds(count: int) -> Callable[[Shown], bool]:
 
 
 def _records(seen: Shown) -> int:
-    """In the leader's log of orders-0."""
+    """The number of records in the leader's log of orders-0; -1 if it has no leader."""
     partition = seen.partitions.get("orders-0")
     return partition.lanes[partition.leader].leo if partition and partition.leader in partition.lanes else -1
 
 
 def _drag_back(lab: LabPage) -> None:
-    """Drags the playhead to the left, and if need be to and fro, until the strips show a hundred records."""
+    """Drags the playhead to the left, then back and forth, until the strips show a hundred records."""
     canvas = lab.page.locator(".hw-density")
     box = canvas.bounding_box()
     assert box, "There is no timeline."
@@ -129,7 +129,7 @@ def _drag_back(lab: LabPage) -> None:
 
 
 def _stays_at_a_hundred(lab: LabPage, pause_ms: int) -> bool:
-    """The page may still be on its way to where the pointer is now."""
+    """Checks twice, because the page may show an earlier position of the pointer."""
     for _ in range(2):
         lab.page.wait_for_timeout(pause_ms)
         if _records(lab.shown) != HUNDRED:
@@ -138,7 +138,7 @@ def _stays_at_a_hundred(lab: LabPage, pause_ms: int) -> bool:
 
 
 def _go_to(lab: LabPage, branch: str) -> None:
-    """By the menu of branches."""
+    """Opens a branch from the menu of branches."""
     lab.page.locator("hw-branches summary").click()
     lab.page.locator("hw-branches a").filter(has=lab.page.get_by_text(branch, exact=True)).click()
     until(lab.page, lambda: lab.branch == branch, f"the page of {branch}")

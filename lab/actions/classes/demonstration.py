@@ -8,7 +8,7 @@ from lab.models import Class
 
 LESSON = "011-acks"
 DEMONSTRATION = CONTENT / LESSON / "recording.hwclass"
-"""Made by `manage.py record_demonstration`. The lesson names it, too."""
+"""Made by `manage.py record_demonstration`. The lesson also names it."""
 
 
 async def open_demonstration(user: User) -> Class:

@@ -93,7 +93,7 @@ class LiveClass:
         self._followed_s = -FOLLOW_PACE_S
         self._waiting: list[asyncio.Future[None]] = []
         self._is_all_due = False
-        """A failed update is made up for by one of everybody."""
+        """A failed update is followed by one of all participants."""
         self._has_ended = bool(room.board.now.ended)
         self._noting = asyncio.create_task(self._note_seen(), context=Context())
         self.finishing: asyncio.Task[None] | None = None
@@ -141,7 +141,7 @@ class LiveClass:
         task.add_done_callback(self._working.discard)
 
     def close(self) -> None:
-        """Stops what follows the class; its room is closed apart."""
+        """Stops the tasks that follow the class; its room is closed separately."""
         for task in (self._noting, *self._working):
             task.cancel()
         self.unload()
@@ -335,7 +335,7 @@ class LiveClasses:
         return self._open.get(slug)
 
     async def of(self, classroom: Class) -> LiveClass:
-        """The class, opened if need be. Raises Refusal when its log cannot be read."""
+        """The class, opened if it is not open. Raises Refusal when its log cannot be read."""
         async with self._lock:
             if not self._listens:
                 notices.on_notice(self._noticed)

@@ -1,4 +1,4 @@
-"""A class begins, ends, and is deleted."""
+"""Starts, ends and deletes classes."""
 
 import re
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def start_class(
 
 
 def enter_instructor(classroom: Class, user: User) -> None:
-    """The user is p1 of a new class."""
+    """Creates a class whose p1 is the user."""
     name = _name_of_instructor(user)
     Participant.objects.create(
         classroom=classroom,
@@ -73,7 +73,7 @@ def enter_instructor(classroom: Class, user: User) -> None:
 
 
 def end_class(classroom: Class, now: datetime) -> None:
-    """The door closes, rights that came through the class end; runs stay with their owners."""
+    """Ends a class: closes its door and revokes the rights that it granted. Runs stay with their owners."""
     close_door(classroom)
     classroom.state, classroom.ended_at = Class.State.ENDED, now
     classroom.save(update_fields=["state", "ended_at"])
@@ -82,7 +82,7 @@ def end_class(classroom: Class, now: datetime) -> None:
 
 
 def delete_class(classroom: Class, *, confirmed: bool) -> None:
-    """For good, with all names and texts, and the guests that existed for it. Runs of people with accounts stay theirs.
+    """Deletes a class with all names and texts, and its guests. People with accounts keep their runs.
     Raises Refusal unless it was confirmed.
     """
     if not confirmed:

@@ -17,9 +17,9 @@ from lab.analytics.store.ledger import BranchEntry, ReadRange
 from lab.analytics.tables import BRANCH
 
 MAX_EVENTS = 250_000
-"""In all branches of a build, with those that are read already."""
+"""Events of all branches of a build, including those that are read already."""
 MAX_ROWS = 100_000
-"""Of one file."""
+"""Rows of one file."""
 
 _Read = tuple[tuple[str, int, int, str], ...]
 
@@ -56,14 +56,14 @@ class Held:
     _rows: dict[str, pa.Table] = field(default_factory=dict)
 
     def read(
-        self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool, kinds: Collection[str] | None = None
+        self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_restarted: bool, kinds: Collection[str] | None = None
     ) -> None:
         """Reads the new events of a branch, or all of them again, and holds them. With `kinds`, only those of these
         kinds are parsed until others are read again.
         """
         new = [one for one in entry.ranges if not one.build]
         after_seq = min((one.from_seq - 1 for one in new), default=entry.last_seq)
-        after_seq = entry.own_from_seq if is_anew else max(after_seq, entry.own_from_seq)
+        after_seq = entry.own_from_seq if is_restarted else max(after_seq, entry.own_from_seq)
         before = self._events.get(entry.branch)
         if before is None or (before.after_seq, before.ranges) != (after_seq, places(new)):
             found = [chunk for one in spans for chunk in chunks(one.own_from_seq, one.span, one.vocabularies)]

@@ -35,14 +35,14 @@ class Unread:
     """What a build has to read: the future ledger entries, and the locations of the new events.
 
     `before` is the ledger that this is based on; if an entry has changed since, another build has read the branch.
-    `anew` are branches that are read again from their first event.
+    `restarted` are branches that are read again from their first event.
     """
 
     entries: dict[str, BranchEntry] = field(default_factory=dict)
     before: Mapping[str, BranchEntry] = field(default_factory=dict)
     spans: list[tuple[str, Span]] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
-    anew: set[str] = field(default_factory=set)
+    restarted: set[str] = field(default_factory=set)
 
 
 def unread(
@@ -91,7 +91,7 @@ def unread(
         if not new.ranges and not damage and not is_new and known is not None and known.state == "open":
             continue
         if is_new and known is not None and not (entry.branch in unwritten and _is_same(known, new)):
-            todo.anew.add(entry.branch)
+            todo.restarted.add(entry.branch)
         todo.entries[entry.branch] = msgspec.structs.replace(
             entry,
             place=str(folder),
@@ -169,11 +169,11 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
     """Writes the new events as a file of bronze, and returns the ledger's entries with what was read."""
     entries = dict(todo.entries)
     last = {branch: entry.last_seq for branch, entry in entries.items()}
-    anew = sorted(todo.anew & entries.keys())
+    restarted = sorted(todo.restarted & entries.keys())
     if todo.spans:
         events = frame(job, todo.spans, entries).withColumn("build", F.lit(job.number))
         parts = max(len(todo.spans), 1)
-        enter(job, EVENTS, events, last, replaced=anew, parts=parts)
+        enter(job, EVENTS, events, last, replaced=restarted, parts=parts)
         counted = _counted(job)
         if any(UNREADABLE in kinds for kinds in counted.values()):
             _quarantine(job, entries)
@@ -182,7 +182,7 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
             counted = _counted(job)
     else:
         counted = {}
-        enter(job, EVENTS, job.spark.createDataFrame([], _stored()), last, replaced=anew)
+        enter(job, EVENTS, job.spark.createDataFrame([], _stored()), last, replaced=restarted)
     for branch, entry in entries.items():
         entries[branch] = _counting(entry, job.number, counted.get(branch, {}))
     return entries
@@ -235,7 +235,7 @@ def hold(job: Job, todo: Unread, kinds: Collection[str] | None = None) -> dict[s
     entries = dict(todo.entries)
     for branch, entry in entries.items():
         parts = parts_of([one for one in todo.spans if one[0] == branch], entries, job.layouts)
-        job.held.read(entry, parts, is_anew=branch in todo.anew, kinds=kinds)
+        job.held.read(entry, parts, is_restarted=branch in todo.restarted, kinds=kinds)
         entries[branch] = _counting(entry, job.number, job.held.kinds(branch))
     return entries
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 STEPS = "gold.attempt_steps"
 ITEMS = "gold.item_statistics"
 OF_ANSWERS = ("gold.misconceptions", "gold.mistake_groups", "gold.calibration")
-"""Made of answers and wrong states, and of how many learners there are."""
+"""Tables made from answers, wrong states and the number of learners."""
 OF_CLASS = ("gold.stuck_points",)
-"""Made of what the class itself noted."""
+"""Tables made from the class's own events."""
 LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
 _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")
@@ -43,9 +43,9 @@ class _Log:
     last_seq: int = 0
     clock: Clock = field(default_factory=Clock)
     fresh: pa.Table = field(default_factory=lambda: ROWS.empty_table())
-    """The acts that the last look added."""
-    is_anew: bool = True
-    """Whether these are all that it holds."""
+    """The acts that the last round added."""
+    is_restarted: bool = True
+    """Whether `fresh` is the whole log."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class LiveClasses:
         logs = {one.entry.branch: _read(one, known.logs.get(one.entry.branch)) for one in found}
         own = {one.entry.branch for one in found if one.entry.learner}
         gone = {name for name in known.logs if name not in logs}
-        changed = gone | {name for name in own if logs[name].is_anew or logs[name].fresh.num_rows}
+        changed = gone | {name for name in own if logs[name].is_restarted or logs[name].fresh.num_rows}
         noted, is_noted = _noted(known, [log for name, log in logs.items() if name not in own])
         now = _Class(logs, known.acts, known.steps, noted, known.people)
         made: dict[str, pa.Table] = {}
@@ -103,8 +103,8 @@ class LiveClasses:
 
     def _learn(self, now: _Class, acts: pa.Table, changed: set[str], gone: set[str], classroom: str) -> None:
         """Adds new acts of learners, and updates the steps of these learners."""
-        begun_anew = gone | {name for name in changed - gone if now.logs[name].is_anew}
-        now.acts = acts if now.acts is None else pa.concat_tables([_without(now.acts, begun_anew), acts])
+        restarted = gone | {name for name in changed - gone if now.logs[name].is_restarted}
+        now.acts = acts if now.acts is None else pa.concat_tables([_without(now.acts, restarted), acts])
         theirs = now.acts.filter(pc.is_in(now.acts["log"], pa.array(sorted(changed), pa.string())))
         here = pc.unique(pc.filter(theirs["lesson"], pc.equal(theirs["class"], classroom)))
         # Attempts at a lesson are counted over all work in it, including outside the class.
@@ -143,26 +143,26 @@ def _without(table: pa.Table, logs: set[str]) -> pa.Table:
 
 def _noted(known: _Class, logs: Sequence[_Log]) -> tuple[pa.Table, bool]:
     """The relevant contents of the class's own log, and whether they have changed."""
-    if any(log.is_anew for log in logs):
+    if any(log.is_restarted for log in logs):
         known.noted = ROWS.empty_table()
     rows = pa.concat_tables([ROWS.empty_table(), *(log.fresh for log in logs)])
     fresh = rows.filter(pc.is_in(rows["kind"], pa.array(_NOTED)))
-    is_new = any(log.is_anew for log in logs) or pc.any(pc.is_in(fresh["kind"], pa.array(_STUCK))).as_py()
+    is_new = any(log.is_restarted for log in logs) or pc.any(pc.is_in(fresh["kind"], pa.array(_STUCK))).as_py()
     return pa.concat_tables([known.noted, fresh]), bool(is_new)
 
 
 def _read(found: FoundLog, known: _Log | None) -> _Log:
     """The current contents of a log: known and new records. Read from the start if its people have changed."""
-    is_anew = known is None or known.people != found.people or known.rooms != found.rooms
-    before = _Log(found.people, found.rooms) if known is None or is_anew else known
+    is_restarted = known is None or known.people != found.people or known.rooms != found.rooms
+    before = _Log(found.people, found.rooms) if known is None or is_restarted else known
     try:
         new = appended(found.folder, before.ranges, (), before.last_seq, 0)
         if new.is_rewritten:
-            before, is_anew = _Log(found.people, found.rooms), True
+            before, is_restarted = _Log(found.people, found.rooms), True
             new = appended(found.folder, (), (), 0, 0)
     except FileNotFoundError:
         return _Log(found.people, found.rooms)
     clock = before.clock if new.first is None else clock_of(new.first)
     rows, clock = rows_of(found, new.spans, clock)
     ranges = (*before.ranges, *new.ranges)
-    return _Log(found.people, found.rooms, ranges, max(before.last_seq, new.last_seq), clock, rows, is_anew)
+    return _Log(found.people, found.rooms, ranges, max(before.last_seq, new.last_seq), clock, rows, is_restarted)

@@ -67,12 +67,12 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
     number = 1 if base is None else base.number + 1
     ledger = {} if base is None else base.ledger()
     logs = {one.entry.branch: one for one in wanted.found}
-    todo, begun_anew = _unread(store, wanted.found, ledger, number)
+    todo, restarted = _unread(store, wanted.found, ledger, number)
     outcome.gone |= todo.gone
-    if base is not None and begun_anew:
+    if base is not None and restarted:
         # The learner's history was deleted, and so is everything derived from it.
-        erase(store, base, set(), begun_anew)
-        raise ConflictError(f"{min(begun_anew)} has begun anew")
+        erase(store, base, set(), restarted)
+        raise ConflictError(f"{min(restarted)} was restarted")
     every = {**ledger, **todo.entries}
     chosen = {name for name in logs if name in every}
     members = _members(wanted.found, every)
@@ -103,7 +103,7 @@ def _unread(
 
     After a class, its log is replaced with that of the recording, which has fewer events; its rows are kept.
     """
-    todo, begun_anew = Unread(before=ledger), set()
+    todo, restarted = Unread(before=ledger), set()
     for one in found:
         name = one.entry.branch
         known = ledger.get(name, one.entry)
@@ -114,7 +114,7 @@ def _unread(
             continue
         if new.is_rewritten:
             if one.entry.learner:
-                begun_anew.add(name)
+                restarted.add(name)
             continue
         damage = tuple(
             msgspec.structs.replace(lost, first_build=number, copy=keep(store, name, data) if data else "")
@@ -130,7 +130,7 @@ def _unread(
             damage=(*known.damage, *damage),
         )
         todo.spans += ((name, span) for span in new.spans)
-    return todo, begun_anew
+    return todo, restarted
 
 
 def _members(found: Sequence[FoundLog], ledger: Mapping[str, BranchEntry]) -> dict[str, list[str]]:

@@ -38,7 +38,7 @@ def dirty_branches(
     codes: Mapping[str, str],
     only: Iterable[str] | None = None,
     *,
-    anew: Collection[str] = (),
+    restarted: Collection[str] = (),
     is_full: bool = False,
 ) -> Plan:
     """The dirty tables of branches.
@@ -49,7 +49,7 @@ def dirty_branches(
         tables: the requested ones with their needs.
         codes: the digests of their code.
         only: branches; all by default.
-        anew: branches that are rebuilt completely.
+        restarted: branches that are rebuilt completely.
         is_full: makes everything again.
     """
     branches = set(ledger) if only is None else set(only) & set(ledger)
@@ -61,7 +61,7 @@ def dirty_branches(
         units = {}
         for branch in sorted(branches):
             last_seq = ledger[branch].last_seq
-            if branch in anew:
+            if branch in restarted:
                 units[branch] = 0
             elif made_to.get(branch, -1) < last_seq:
                 units[branch] = made_to.get(branch, 0) if table.per_event else 0

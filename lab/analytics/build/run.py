@@ -120,9 +120,9 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     outcome.gone |= todo.gone
     _note_gone(store, base, ledger, todo.gone)
     every = {**ledger, **todo.entries}
-    anew = descendants(todo.anew, every)
-    chosen = (given & set(every)) | todo.entries.keys() | anew
-    plan = dirty_branches(base, every, tables, codes, chosen, anew=anew, is_full=wanted.is_full)
+    restarted = descendants(todo.restarted, every)
+    chosen = (given & set(every)) | todo.entries.keys() | restarted
+    plan = dirty_branches(base, every, tables, codes, chosen, restarted=restarted, is_full=wanted.is_full)
     wanted.at("planned")
     broken: set[str] = set()
     order = groups(_with(plan, todo), every)
@@ -136,7 +136,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
             continue
         attempt = attempts.begin(store)
         try:
-            made = _group(session(), store, wanted, group, tables, codes, todo, anew & set(group), attempt, held)
+            made = _group(session(), store, wanted, group, tables, codes, todo, restarted & set(group), attempt, held)
         except CheckError as error:
             attempts.abandon(store, attempt)
             outcome.held += error.results
@@ -160,7 +160,7 @@ def _group(
     tables: Sequence[Table],
     codes: Mapping[str, str],
     todo: Unread,
-    anew: set[str],
+    restarted: set[str],
     attempt: attempts.Attempt,
     memory: Held,
 ) -> Build:
@@ -177,7 +177,7 @@ def _group(
     part = Unread(
         {branch: entry for branch, entry in todo.entries.items() if branch in mine},
         spans=[(branch, span) for branch, span in todo.spans if branch in mine],
-        anew=todo.anew & mine,
+        restarted=todo.restarted & mine,
     )
     every = {**ledger, **part.entries}
     # On a cluster, the workers read and write.
@@ -188,7 +188,9 @@ def _group(
 
     def planned(entries: Mapping[str, BranchEntry]) -> tuple[Job, Plan]:
         known = job._replace(ledger={**ledger, **entries})
-        return known, dirty_branches(base, known.ledger, tables, codes, mine, anew=anew, is_full=wanted.is_full)
+        return known, dirty_branches(
+            base, known.ledger, tables, codes, mine, restarted=restarted, is_full=wanted.is_full
+        )
 
     with sized(session, sum(every[branch].last_seq for branch in mine), is_held=held is not None):
         entries, warnings = _read_and_make(job, part, planned, wanted, attempt)

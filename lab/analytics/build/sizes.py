@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MANY_EVENTS = 250_000
-"""From this number on, compiling queries saves more than it costs; the fast reader of Parquet needs it, too."""
+"""From this number on, compiling queries saves more than it costs; the fast reader of Parquet also needs it."""
 EVENTS_PER_PARTITION = 500_000
 """About 64 MB of silver."""
 

@@ -72,10 +72,10 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     named = _named(job, made, numbers).selectExpr(*(f"`{column.name}`" for column in table.stored))
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
     # Rows made from all events of a branch replace those made from some of them.
-    anew = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
+    restarted = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
     result = enter(
         job, table, named, {branch: job.ledger[branch].last_seq for branch in dirty.units},
-        replaced=sorted(anew), parts=-(-max(events, 1) // ROWS_PER_PART),
+        replaced=sorted(restarted), parts=-(-max(events, 1) // ROWS_PER_PART),
     )  # fmt: skip
     say(result)
     return result

@@ -20,9 +20,9 @@ UNDESCRIBED = ""
 """The vocabulary of a recording that was begun before recordings stated theirs: it is read as the present one."""
 INT32, _INT64 = 2**31, 2**63
 NON_INTEGER = r"[\[,:]\s*-?[0-9]+[.eE]"
-"""What a JSON text has in which a number has a fraction or an exponent."""
+"""Matches a JSON text with a number that has a fraction or an exponent."""
 REMARKABLE = f"[0-9]{{10}}|{NON_INTEGER}"
-"""What a text has in which a number may need more than 32 bits, or is not an integer."""
+"""Matches a text with a number that may need more than 32 bits, or that is not an integer."""
 _is_remarkable = re.compile(REMARKABLE).search
 _MAX_BYTES = 64 * 1024
 

@@ -45,8 +45,7 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
         OSError: the files cannot be written.
     """
     unit = unit_column(table.unit)
-    order = [*([unit] if unit is not None else []), *table.sort]
-    order = list(dict.fromkeys(order))
+    order = list(dict.fromkeys([*([unit] if unit is not None else []), *table.sort]))
     if (table.small or is_small) and not any(column.type == VARIANT for column in table.columns):
         return _write_small(store, f"{table.name}/{name}.parquet", table, frame, order)
     path = f"{table.name}/{name}"
@@ -77,7 +76,7 @@ def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", orde
 
 
 def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
-    """Some columns of what was written."""
+    """Some columns of the rows that were written to `path`."""
     with store.files.dataset(path) as found:
         return found.to_table(columns=names)
 

@@ -62,7 +62,7 @@ def status(place: str | None) -> dict[str, Any]:
 
 def explain(name: str) -> Iterator[str]:
     """A table's columns with units, its key, and its lineage down to kinds of events. Raises AnalyticsError."""
-    (table,) = (STORED[one] for one in named(name)[:1])
+    table = STORED[named(name)[0]]
     yield f"{table.name}: {table.doc}"
     yield f"unit {table.unit}, key {', '.join(table.key)}"
     for column in table.stored:
@@ -118,7 +118,7 @@ def _rows(store: Store, found: Build, name: str, runs: Sequence[str] | None) -> 
 def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The result of a query in Spark SQL on the newest build: the columns and at most 10,000 rows.
 
-    Tables are named as they are: `select * from gold.run_summary`. Raises AnalyticsError for what Spark rejects.
+    Tables have their full names: `select * from gold.run_summary`. Raises AnalyticsError if Spark rejects the query.
     """
     from pyspark.errors import PySparkException
 

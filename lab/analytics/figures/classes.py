@@ -59,15 +59,10 @@ def misconceptions(rows: Rows, words: Words) -> Figure:
         (words("analytics.sure"), "--danger", lambda row: row["sure"] or 0),
         (words("analytics.less_sure"), "--leader", lambda row: row["learners"] - (row["sure"] or 0)),
     )
-    return counts(shown, _believed, parts, words("analytics.learners"), _belief)
-
-
-def _believed(row: Row) -> str:
-    return label_of(row["belief"])
-
-
-def _belief(row: Row) -> str:
-    return wrapped(row["belief"])
+    return counts(
+        shown, lambda row: label_of(row["belief"]), parts, words("analytics.learners"),
+        lambda row: wrapped(row["belief"]),
+    )  # fmt: skip
 
 
 def mistakes(rows: Rows, words: Words) -> Figure:

@@ -19,7 +19,7 @@ _LABEL_LINE = 14
 _NAME_LETTERS = 16
 _STEP_LETTERS = 3
 _MARK_SHARE, _MARK_HEIGHT = 0.13, 0.3
-"""What a mark of a question takes with its label on a phone, on both axes."""
+"""The space of a question's mark with its label on a phone, on both axes."""
 _FREE = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9)
 _SIGNS = (
     ("work", "·", "--selbg"),
@@ -93,8 +93,8 @@ def signs(rows: Rows, words: Words) -> Figure:
 
 
 def _short_places(places: Sequence[str]) -> list[str]:
-    """Steps below narrow columns: the number, and below that of the first step of each lesson the lesson's. A step that
-    the lesson does not have any more has an id instead.
+    """Labels of steps below narrow columns: the step's number, and below the first step of each lesson the lesson's. A
+    step that the lesson no longer has is labelled with its id.
     """
     found, before = [], ""
     for place in places:
@@ -106,7 +106,7 @@ def _short_places(places: Sequence[str]) -> list[str]:
 
 
 def _short_name(person: str) -> str:
-    """A name beside a row: on a phone, columns need the width. The whole one is under the pointer."""
+    """A name beside a row: on a phone, columns need the width. The hover text has the whole name."""
     return _shortened(person, _NAME_LETTERS)
 
 

@@ -1,4 +1,4 @@
-"""The charts of a lesson: for all learners, for those who teach it, and for one's own attempts."""
+"""The charts of a lesson: for all learners, for those who teach it, and for the user's own attempts."""
 
 from lab.analytics.figures.classes import CALIBRATION, ITEMS, STEP_COLUMNS, TIMES
 from lab.analytics.figures.learners import counts, items, label_of, said_and_was, share_of_time, signs, wrapped

@@ -34,12 +34,12 @@ POINT_COLUMNS = (
 
 
 def no_cells(t: Tables) -> DataFrame:
-    """None: recordings give no rows of studies."""
+    """No rows: recordings do not contain studies."""
     return t.branches.sparkSession.createDataFrame([], STUDY_CELLS.schema)
 
 
 def no_points(t: Tables) -> DataFrame:
-    """None: recordings give no rows of studies."""
+    """No rows: recordings do not contain studies."""
     return t.branches.sparkSession.createDataFrame([], STUDY_POINTS.schema)
 
 

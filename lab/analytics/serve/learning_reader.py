@@ -199,7 +199,7 @@ def _hints(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def _own(rows: Rows, scene: Scene) -> list[Row]:
-    """Steps of one's own attempts, by their number."""
+    """Steps of the user's own attempts, by their number."""
     found = []
     for row in placed(rows):
         number = row["attempt"].rpartition("/")[2]

@@ -14,8 +14,10 @@ from lab.analytics.store.files import Files
 from lab.analytics.store.objects import PlaceError
 
 CHUNK = 1_000
+"""Entries in a chunk."""
 CHUNKS = "_chunks/"
 _KEPT = 4_096
+"""Chunks that a reader keeps in memory."""
 
 Entry = TypeVar("Entry", bound=msgspec.Struct)
 
@@ -51,7 +53,7 @@ class Chunks(Generic[Entry]):
 
 @contextlib.contextmanager
 def whole(files: Files, name: str) -> Iterator[None]:
-    """Says of a file that cannot be read as what it is that it is damaged. Raises PlaceError."""
+    """Raises PlaceError, which names the file as damaged, if the block cannot decode its bytes."""
     try:
         yield
     except (msgspec.MsgspecError, cramjam.DecompressionError, pa.ArrowInvalid) as error:
@@ -72,10 +74,10 @@ T = TypeVar("T")
 
 
 def unpacked(data: bytes, type: type[T]) -> T:
-    """What was packed."""
+    """The value that was packed."""
     return msgspec.json.decode(decompressed(data), type=type)
 
 
 def decompressed(data: bytes) -> bytes:
-    """The JSON of what was packed."""
+    """The JSON of a packed value."""
     return bytes(cramjam.zstd.decompress(data))

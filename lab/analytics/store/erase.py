@@ -19,7 +19,7 @@ from lab.analytics.store.vacuum import vacuum
 
 ACTS = "bronze.acts"
 UNITS = ("log", "class", "all")
-"""Of tables that are made of acts."""
+"""Tables that are made of acts."""
 _NAMING = ("log", "who", "payload")
 
 
@@ -110,6 +110,6 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
             with store.files.dataset(file.path) as found:
                 text = str(found.to_table().to_pylist())
             if any(person in text for person in people):
-                raise NotErasedError(f"{file.path} still names somebody who was to be erased")
+                raise NotErasedError(f"{file.path} still names a learner who was to be erased")
     if any(person.encode() in entries for person in people):
-        raise NotErasedError("the ledger still names somebody who was to be erased")
+        raise NotErasedError("the ledger still names a learner who was to be erased")

@@ -1,4 +1,4 @@
-"""Publishing a build: new files and what they replace become visible at once, or not at all."""
+"""Publishing a build: new files become visible together with the removal of those that they replace, or not at all."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping

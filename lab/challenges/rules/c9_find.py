@@ -1,6 +1,6 @@
 """c9: without which line of the script would the record not have been lost? The judge omits that line and plays the
 script. Not a cause are a line of the work itself, such as the sending of the record, and the failures that it must
-survive: several of these lines are necessary for the loss, too.
+survive: several of these lines are also necessary for the loss.
 """
 
 from pathlib import Path

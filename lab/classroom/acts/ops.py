@@ -169,7 +169,7 @@ class RaiseHand(Op, tag="raise_hand"):
 
 
 class LowerHand(Op, tag="lower_hand"):
-    """Without `p`, one's own hand."""
+    """Without `p`, the sender's own hand."""
 
     p: AnyPerson = ""
 
@@ -357,7 +357,7 @@ class SetRecording(Op, tag="set_recording"):
 
 
 class SetMicrophone(Op, tag="set_microphone"):
-    """Whether one's own sound is recorded."""
+    """Whether the sender's sound is recorded."""
 
     on: bool
 

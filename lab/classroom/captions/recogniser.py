@@ -31,7 +31,7 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 SECONDS_EACH_SECOND = 10
 """Seconds that it may spend on a second of sound."""
 MIN_LIMIT_S = 60.0
-"""And no shorter at a piece: models are loaded first."""
+"""The minimum for a piece, because models are loaded first."""
 MAX_COMPLAINT = 300
 """Maximum number of characters of its standard error that are reported."""
 _READ_BYTES = 64 * 1024
@@ -98,7 +98,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 async def _read(process: Process, name: str) -> tuple[bytes, bytes]:
-    """What it prints, and the end of what it complains of."""
+    """Its standard output, and the end of its standard error."""
     assert process.stdout is not None
     assert process.stderr is not None
     complaining = asyncio.create_task(_last(process.stderr))

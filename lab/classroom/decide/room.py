@@ -54,7 +54,7 @@ def _differences(state: State, act: facts.SetPerson) -> Iterator[Event]:
         if known.role != act.role:
             yield from end_all_of(state, known, "role")
             yield room.RoleGiven(p=act.p, role=act.role)
-    # What was read from the database before a lesson began has a lab of the one before.
+    # If the database was read before a lesson began, the lab is of the previous lesson.
     is_of_lesson = not act.handout or act.handout >= state.handout
     if act.lab and is_of_lesson and (known is None or known.lab != act.lab):
         yield room.LabGiven(p=act.p, lab=act.lab)

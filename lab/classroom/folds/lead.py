@@ -20,7 +20,7 @@ def _(state: State, event: lead.LeadTaken, at_us: int, who: str) -> Sections:
 
 
 def _all_follow(state: State) -> Iterator[str]:
-    """All but staff follow; a learner on stage, who is followed, does so afterwards."""
+    """All learners follow; the one on stage, who is followed, begins when the stage is cleared."""
     stage = state.stage
     shown = ""
     if stage is not None and stage.is_shown:

@@ -18,7 +18,7 @@ MAX_TITLE = 80
 MAX_VALUE = 300
 """Characters of a value of a mark: the name of a replica has up to 264."""
 APART_US = 90_000_000
-"""Between a proposal and the chapters beside it."""
+"""Minimum time between a proposal and its neighbours."""
 MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
 """Marks of labs that are proposed."""
 

@@ -99,7 +99,7 @@ class Playback:
         return self.off_record_until(self.length_us)
 
     def off_record_until(self, now_us: int) -> list[tuple[int, int]]:
-        """Those of a class that goes on: one that has not ended lasts until now."""
+        """Those of a live class: a passage that has not ended lasts until now."""
         since = self._filter.off_since_us
         return [*self._filter.off_record, *([(since, now_us)] if since is not None else [])]
 

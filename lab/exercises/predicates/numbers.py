@@ -36,7 +36,7 @@ def _check_word(reference: Quantity) -> None:
 
 @predicate
 def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -> GoalState:
-    """A quantity compares so: `{ is = "number", of = "segments(parts-0@b1)", equals = 2 }`."""
+    """Compares a quantity: `{ is = "number", of = "segments(parts-0@b1)", equals = 2 }`."""
     found = number_of(moment, of)
     complies, wanted = bound.compare(moment, found, grows=of.partition("(")[0] in GROWS)
     return answer("goal.number_is", complies, quantity=quantity_text(moment, of), found=shown(of, found), wanted=wanted)
@@ -44,6 +44,6 @@ def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -
 
 @predicate
 def word(moment: Moment, *, of: Annotated[str, _check_word], equals: str) -> GoalState:
-    """A word is this one: `{ is = "word", of = "error(p1)", equals = "MESSAGE_TOO_LARGE" }`."""
+    """Compares a word: `{ is = "word", of = "error(p1)", equals = "MESSAGE_TOO_LARGE" }`."""
     found = value_of(moment, of)
     return answer("goal.word_is", found == equals, quantity=quantity_text(moment, of), found=found, wanted=equals)

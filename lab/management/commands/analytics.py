@@ -52,7 +52,7 @@ class Command(BaseCommand):
         build.add_argument(
             "--recordings", metavar="PLACE", help="folder of runs, or s3://bucket/folder; default: those of this lab"
         )
-        build.add_argument("--full", action="store_true", help="make everything anew")
+        build.add_argument("--full", action="store_true", help="make all tables again")
         verb("status", "what has been read, how large the tables are, what could not be read")
         tables = verb("tables", "list the tables")
         tables.add_argument("--columns", action="store_true", help="with the columns of each and their units")
@@ -205,7 +205,7 @@ class Command(BaseCommand):
     def _forget(self, options: dict[str, Any]) -> None:
         if options["person"] is not None:
             count = making.forget_person(options["person"], options["tables_at"])
-            self.stdout.write(f"Took {count} acts out of the tables. `analytics build` makes the rest anew.")
+            self.stdout.write(f"Took {count} acts out of the tables. `analytics build` makes the rest again.")
             return
         count = making.forget_run(options["run"], options["tables_at"])
         self.stdout.write(f"Took {count} branches of {options['run']} out of the tables.")

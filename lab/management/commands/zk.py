@@ -33,7 +33,7 @@ STAT = {
 
 
 class Command(BaseCommand):
-    """What is changed here is foreign to the lab: it takes it as an input, and records it."""
+    """Changes made here are external to the lab, which records them as inputs."""
 
     help = "Read and change a branch's ZooKeeper. A running lab applies and records a change at once."
     requires_system_checks = ()
@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
 
 def answer(client: ZookeeperClient, verb: str, path: str, data: bytes) -> list[str]:
-    """Does it; what to print."""
+    """Executes the operation; returns what to print."""
     match verb:
         case "ls":
             return [f"[{', '.join(client.children(path))}]"]

@@ -308,7 +308,7 @@ def _time_entries(folder: Folder, file: ReplicaFile, parts: list[Part]) -> list[
 
 
 def _clipped(part: Part, start: int, end: int) -> dict[str, Any]:
-    """A part as it travels, with the fields that lie on the page."""
+    """A part as it is sent, with the fields on the page."""
     shown = [field for field in part.fields if field.position < end and field.position + field.length > start]
     described: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(part, fields=shown))
     return described

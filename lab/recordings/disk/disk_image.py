@@ -1,6 +1,6 @@
 """The brokers' disks as they were at one instant, so that an engine checkpoint finds the files that it remembers.
 
-An image lists every file by the digests of its pieces, which lie in the run's archive. Pieces begin at multiples of
+An image lists every file by the digests of its pieces, which are in the run's archive. Pieces begin at multiples of
 64 KiB: replicas of a partition share them, and so do successive images.
 """
 

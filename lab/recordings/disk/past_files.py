@@ -1,4 +1,4 @@
-"""What was in a file of the brokers' disks at an instant of the past.
+"""The contents of the brokers' files at an instant of the past.
 
 Bytes come from the file as it is now, and, where some were removed since, from the archive: the events record the
 position, the length, and the digest in the archive. They also record later names of a file: one that is deleted is
@@ -47,7 +47,7 @@ class PastFiles:
         ]
 
     def _history(self, path: str) -> tuple[list[Cut], str]:
-        """What was taken from the file since, in order, and where it is now."""
+        """The bytes that were removed from the file since, in order, and its current path."""
         cuts: list[Cut] = []
         for event in self._events:
             for change in changes(event):

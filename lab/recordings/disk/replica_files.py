@@ -64,7 +64,7 @@ class ReplicaFiles:
             raise Refusal("refusal.no_replica_at", 404, replica=replica, seq=seq)
         self.state: Replica = state
         self.own = _replica_files(recording, self._past, view, state, seq == recording.last_seq)
-        """The files in the replica's folder; `files` has those of the broker, too."""
+        """The files in the replica's folder; `files` also has those of the broker."""
         self.files = {file.name: file for file in [*self.own, *broker_files(recording, view, state["node"])]}
 
     def file(self, name: str) -> ReplicaFile:
@@ -90,7 +90,7 @@ def read_file(past: PastFiles, file: ReplicaFile, start: int, length: int) -> by
 
 
 def broker_files(recording: Recording, view: View, node: str) -> list[ReplicaFile]:
-    """The files above the folders of the partitions: checkpoints, and who the broker is."""
+    """The files above the folders of the partitions: checkpoints, and the broker's identity."""
     broker = f"broker-{node.removeprefix('b')}"
     files = []
     for name, checkpoint in sorted(view["checkpoints"].get(node, {}).items()):
@@ -159,12 +159,12 @@ def _snapshots(recording: Recording, past: PastFiles, folder: str, state: Replic
 
 
 def _deleted_files(folder: str, state: Replica) -> list[ReplicaFile]:
-    """Files that bear the name `.deleted` and wait to leave the disk."""
+    """Files renamed to `.deleted` that are still on disk."""
     return [_named(folder, name, size) for name, (size, _) in sorted(state["deleted_files"].items())]
 
 
 def deleted_logs(view: View, node: str) -> dict[str, list[ReplicaFile]]:
-    """The folders of deleted replicas that have not left a broker's disk yet, by name, with their files."""
+    """The folders of deleted replicas that are still on a broker's disk, by name, with their files."""
     return {
         folder.rpartition("/")[2]: [_named(folder, name, size) for name, size in sorted(log["files"].items())]
         for folder, log in sorted(view["deleted_logs"].items())

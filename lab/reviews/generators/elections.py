@@ -61,7 +61,7 @@ def _brokers(rng: Random, right: int, tags: dict[int, str]) -> tuple[tuple[Choic
 
 @review("007-who-may-lead")
 def next_leader(rng: Random) -> Question:
-    """Who leads after some deaths, by replica list, ISR and kind of election."""
+    """Which broker leads after some crashes, by replica list, ISR and kind of election."""
     replicas = rng.sample((1, 2, 3), 3)
     unclean = rng.random() < 0.3
     out = rng.choice((0, 0, 1, 2))
@@ -108,7 +108,7 @@ def next_leader(rng: Random) -> Question:
 
 @review("030-all-replicas-down")
 def after_a_return(rng: Random) -> Question:
-    """Who leads when some brokers are back, or how many records are lost, after all replicas were down."""
+    """Which broker leads when some brokers are back, or how many records are lost, after all replicas were down."""
     unclean = rng.random() < 0.5
     deaths, returns = rng.sample((1, 2, 3), 3), rng.sample((1, 2, 3), 3)
     back = rng.randint(1, 2)

@@ -96,7 +96,7 @@ def deliveries(rng: Random) -> Question:
 
 @review("004-three-members-ten-partitions")
 def owner_of_a_partition(rng: Random) -> Question:
-    """Who owns a partition under the range assignor."""
+    """Which member owns a partition under the range assignor."""
     members = [f"c{number}" for number in range(1, rng.randint(2, 4) + 1)]
     partitions = rng.randint(len(members) + 2, 12)
     scenario = _grouped(rng, {"counters": partitions})

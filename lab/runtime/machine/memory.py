@@ -18,14 +18,14 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 
 
 def tune_process_memory() -> None:
-    """Sets the garbage collector and the allocator of this process up for engines."""
+    """Configures the garbage collector and the allocator of this process for engines."""
     reduce_gc_frequency()
     keep_free_memory()
 
 
 def reduce_gc_frequency() -> None:
-    """Lets the collector run after 20,000 new objects, which takes some milliseconds, seldom over the older ones, which
-    takes as long as there are many, and never over what exists now: modules, classes, settings.
+    """Lets the collector run after 20,000 new objects, which takes some milliseconds; rarely over older objects, which
+    takes longer the more there are; and never over the objects that exist now: modules, classes, settings.
     """
     gc.collect()
     gc.freeze()
@@ -33,8 +33,8 @@ def reduce_gc_frequency() -> None:
 
 
 def freeze_survivors() -> None:
-    """Has the collector look at new objects only, once: for a process with a single engine, which lives as long as it.
-    A pass over all objects of a large cluster takes half a second. `collect_survivors` is for what it misses.
+    """Lets the collector examine each object only once: for a process with a single engine, which lives as long. A pass
+    over all objects of a large cluster takes half a second. `collect_survivors` is for what it misses.
     """
     gc.callbacks.append(_freeze)
 

@@ -130,7 +130,7 @@ class KazooConnection:
                 case Delete():
                     self._answer(self._client.delete_async(op.path, op.version), text("refusal.zookeeper_delete"))
                 case Check():
-                    raise ValueError("A check stands in a transaction.")
+                    raise ValueError("A check must be part of a transaction.")
         except REFUSALS:
             return None
         return {}

@@ -252,7 +252,7 @@ def write_config(config: Path, data_dir: Path, port: int) -> None:
 def class_archive(java: Java) -> Path | None:
     """An archive of the classes that ZooKeeper loads, which halves the time to start; made once for each Java.
 
-    Kept in the environment that holds the jars. None if it cannot be made: the server starts without it, too.
+    Kept in the environment that holds the jars. None if it cannot be made: the server also starts without it.
     """
     key = hashlib.sha256(f"{java.executable}|{java.version}|{class_path()}|{JVM_FLAGS}".encode()).hexdigest()[:16]
     archive = Path(sys.prefix) / "share" / "highwater" / f"zookeeper-{key}.jsa"

@@ -187,7 +187,7 @@ async def leave(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
-    """Erases one's own name, keys and texts, and a guest's runs. Needs `confirm`."""
+    """Erases the participant's own name, keys and texts, and a guest's runs. Needs `confirm`."""
     me = await _me(request, slug)
     if request.POST.get("confirm") != "yes":
         raise Refusal("refusal.erasure_not_confirmed")

@@ -29,7 +29,7 @@ from lab.texts.refusal import Refusal
 from lab.web.classes.guests import participant_of_cookie, remember
 
 LINK_KEY_LENGTH = 20
-"""What is shorter is a code."""
+"""A shorter key is a class code."""
 BROWSER_AGE_S = 24 * 3600
 KEY_SHOWN_S = 600
 _BROWSER_SALT, _KEY_SALT = "lab.door", "lab.door.key"

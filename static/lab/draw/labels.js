@@ -1,4 +1,4 @@
-// Texts on a canvas that do not lie over each other.
+// Texts on a canvas that do not overlap.
 
 import { LABEL_W } from "../core/layout/spacetime.js";
 import { monoWidth } from "./svg.js";

@@ -27,7 +27,7 @@ class Flag {
     this.root.append(this.#plate, this.#label);
   }
 
-  /** Where it would lie. @param {string} words @param {number} x @param {"left" | "right"} side */
+  /** Where it would be. @param {string} words @param {number} x @param {"left" | "right"} side */
   place(words, x, side) {
     const w = monoWidth(words, 8.8) + 10;
     const left = side === "left" ? x - w : x;

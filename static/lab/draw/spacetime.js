@@ -243,7 +243,7 @@ export class SpaceTime {
   #drawWaits(context, map, lanes, at_us) {
     const waits = this.#history.waits(map.from_us, at_us);
     const { panel, mono } = this.#palette;
-    // Produce requests lie above the fetches that they wait for.
+    // Produce requests are above the fetches that they wait for.
     for (const { broker, family, api, client, partitions, needs, since_us, end_us } of waits.sort((a, b) =>
       Number(a.api === "Produce") - Number(b.api === "Produce"))) {
       const y = lanes.get(broker);

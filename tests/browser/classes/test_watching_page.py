@@ -215,7 +215,7 @@ def test_a_follower_returns_to_act_takes_over_and_may_go_on_during_a_hold(staff:
     staff.get_by_role("button", name="Hold everyone").click()
     expect(sentence(ada)).to_contain_text("asks for your attention. Your lab is paused.")
     sentence(ada).get_by_role("button", name="Leave the hold").click()
-    # It shows her own lab again, too.
+    # It also shows her own lab again.
     expect(sentence(ada)).to_be_empty()
     expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
     # A page that is loaded again during the hold does not follow either, once it knows the class.

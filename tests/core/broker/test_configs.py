@@ -101,7 +101,7 @@ def test_partitions_of_a_transaction_are_in_the_order_of_scala_sets(count: int, 
 
 
 def test_order_of_immutable_scala_sets() -> None:
-    """As Scala 2.13 gave them back; the last four have one hash."""
+    """As Scala 2.13 returned them; the last four have the same hash."""
     few = ["e", "d", "c", "e", "b"]
     assert scala_set_order(few) == ["e", "d", "c", "b"]
     many = ["e", "d", "c", "b", "a", "zz", "Classic", "nope"]
@@ -114,7 +114,7 @@ def test_order_of_immutable_scala_sets() -> None:
     )
 
 
-# a broker's own
+# one broker
 
 
 def test_per_broker_values_override_cluster_defaults_and_static_ones() -> None:
@@ -145,7 +145,7 @@ def test_thread_pools_are_resized_within_factor_two() -> None:
 
 @pytest.mark.parametrize("era", ["0.8", "0.10", "1.1", "2.4", "3.9"])
 def test_brokers_of_every_era_are_configured_while_they_run(era: str) -> None:
-    """What 3.9 requires is asked of what was set, not of the defaults of an older release."""
+    """The checks of 3.9 apply to the settings that were set, not to the defaults of an older release."""
     shell = ShellRun(era=era)
     one = "kafka-configs.sh --alter --entity-type brokers --entity-name 1"
     assert shell.at(f"{one} --add-config log.cleaner.threads=2") == ["Completed updating config for broker 1."]
@@ -166,7 +166,7 @@ def test_listeners_of_ipv4_and_ipv6_may_share_a_port() -> None:
 
 
 DIGITS = "9" * 5000
-"""More than Python reads into a number."""
+"""More digits than Python converts to an integer."""
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_hexadecimal_doubles_are_parsed_as_in_java(text: str, number: float | No
     assert parse_double(text) == number
 
 
-# what it does
+# effects
 
 
 def test_smaller_segment_size_applies_at_the_next_append() -> None:
@@ -243,7 +243,7 @@ def test_smaller_segment_size_applies_at_the_next_append() -> None:
     assert shell.at("segments orders-0") == ["broker 1: 0(210) 3(210)", "broker 2: 0(210) 3(210)"]
 
 
-def test_cluster_wide_min_isr_applies_at_once() -> None:
+def test_cluster_wide_min_isr_applies_without_a_restart() -> None:
     shell = ShellRun()
     make(shell, "1:2")
     shell.at("broker kill 2")
@@ -339,14 +339,14 @@ def test_logger_level_applies_to_children_until_the_broker_stops() -> None:
 
 def test_quotas_are_propagated_and_credentials_are_not_returned() -> None:
     shell = ShellRun()
-    heard = []
+    applied = []
     for line in ("--client c1 --add-config producer_byte_rate=5", "--add-config SCRAM-SHA-256=[password=x]"):
         shell.at(f"kafka-configs.sh --alter --user u {line}")
         shell.at("sleep 1s")
-        heard.append({(each.broker, each.entity, each.configs) for each in shell.events(ConfigurationApplied)})
+        applied.append({(each.broker, each.entity, each.configs) for each in shell.events(ConfigurationApplied)})
     brokers = ("b1", "b2", "b3")
-    assert heard[0] == {(broker, "users/u/clients/c1", (("producer_byte_rate", "5"),)) for broker in brokers}
-    assert heard[1] == {(broker, "users/u", (("SCRAM-SHA-256", "[hidden]"),)) for broker in brokers}
+    assert applied[0] == {(broker, "users/u/clients/c1", (("producer_byte_rate", "5"),)) for broker in brokers}
+    assert applied[1] == {(broker, "users/u", (("SCRAM-SHA-256", "[hidden]"),)) for broker in brokers}
 
 
 # quotas
@@ -394,7 +394,7 @@ def test_throttled_replica_waits_and_resumes() -> None:
     assert shell.at('wait "replicas orders-0 == [1,3]" 30s') == []
 
 
-# files that are no JSON
+# files that are not JSON
 
 
 @pytest.mark.parametrize("text", ['{"a":[1,2,{"b":null}],"c":"d\\"e","f":-1.5e3,"g":true}', "[]", "7 and more", '""'])

@@ -1,4 +1,4 @@
-"""Controllers come and go: registration, election, take-over, fencing. The znodes are those of a real Kafka 3.9."""
+"""The life of controllers: registration, election, take-over, fencing. The znodes are those of a real Kafka 3.9."""
 
 import pickle
 
@@ -199,7 +199,7 @@ def test_session_expiry_of_the_controllers_broker() -> None:
     assert cluster.controller.context.live_brokers.keys() == {1, 2, 3}
 
 
-def test_broker_that_restarts_at_once_is_handled_as_failed_then_started() -> None:
+def test_broker_that_restarts_immediately_is_handled_as_failed_then_started() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1))
     broker = cluster.brokers[2]
@@ -325,7 +325,7 @@ def test_controlled_shutdown_of_an_unknown_broker_is_refused() -> None:
     assert idle.controlled_shutdown(ControlledShutdownRequest(2, 0)).error is Errors.STALE_CONTROLLER_EPOCH
 
 
-def test_leadership_moves_back_to_the_preferred_replicas_by_itself() -> None:
+def test_leadership_returns_to_the_preferred_replicas_automatically() -> None:
     cluster = FakeCluster(config=Config(auto_leader_rebalance_enable=True))
     cluster.create("orders", (2, 3, 1))
     cluster.kill(2)

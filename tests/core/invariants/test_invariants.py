@@ -73,9 +73,9 @@ def test_follower_may_lack_records_that_its_leader_compacted() -> None:
 
 def test_late_request_for_a_deleted_topic_violates_nothing() -> None:
     gone = ZnodeDeleted(path="/brokers/topics/t", zxid=9)
-    made_anew = (opened("b2"), follower(2, of=-1, epoch=4))
-    assert violations((*HEALTHY, state(-1, 4, [1], 1), gone, *made_anew)) == []
-    assert violations((*HEALTHY, state(-1, 3, [1], 1), gone, *made_anew)) == [("I-EPOCHMONO", "")]
+    recreated = (opened("b2"), follower(2, of=-1, epoch=4))
+    assert violations((*HEALTHY, state(-1, 4, [1], 1), gone, *recreated)) == []
+    assert violations((*HEALTHY, state(-1, 3, [1], 1), gone, *recreated)) == [("I-EPOCHMONO", "")]
 
 
 @pytest.mark.parametrize("name", BROKEN)

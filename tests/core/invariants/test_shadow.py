@@ -1,4 +1,4 @@
-"""What the checker of invariants remembers of logs, kept in a checkpoint and taken out of it."""
+"""The shadow logs of the invariant checker, saved in a checkpoint and restored from it."""
 
 import pickle
 

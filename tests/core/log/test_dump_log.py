@@ -259,7 +259,7 @@ def test_index_that_belongs_to_another_log(tmp_path: Path) -> None:
     code, _, err = dump_command("--files", f"{tmp_path}/00000000000000000000.index")
     assert code == 1
     assert "00000000000000000000.index, byte 0: the entry says offset" in err
-    assert "lies behind the end of the log, which has 70 bytes." in err
+    assert "is past the end of the log, which has 70 bytes." in err
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])

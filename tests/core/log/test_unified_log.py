@@ -231,12 +231,12 @@ def test_available_bytes_are_counted_within_a_segment(disk: Disk) -> None:
     assert log.bytes_available(8, upper_bound=8) == 0
 
 
-@pytest.mark.parametrize("is_opened_anew", [False, True])
-def test_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk, is_opened_anew: bool) -> None:
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk, is_reopened: bool) -> None:
     log = open_log(disk)
     for _ in range(4):
         log.append_as_leader(batch_of(2), 0, NOW_MS)
-    if is_opened_anew:
+    if is_reopened:
         log.close(clean=True)
         log = open_log(disk)
     size = len(batch_of(2))

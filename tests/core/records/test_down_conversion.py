@@ -1,4 +1,4 @@
-"""What consumers of old get, against what Kafka's own classes send them.
+"""The batches that old consumers get, against those that Kafka's own classes send them.
 
 `data/down_conversion/java.json` holds, for each input below, magic and offset, the length and the SHA-256 of what
 `LazyDownConversionRecords` of kafka-clients 3.9.1 sent.

@@ -166,7 +166,7 @@ def test_any_changed_byte_covered_by_the_crc_is_detected(at: int, change: int) -
     batch[at] ^= change
     header = parse_header(bytes(batch))
     if 12 <= at < 16 or (at == 16 and batch[16] > 1):
-        # The leader epoch and the magic lie before the CRC; the CRC of magic 0 and 1 is another one.
+        # The leader epoch and the magic are before the CRC; magic 0 and 1 have another CRC.
         ensure_valid(bytes(batch), header)
     else:
         with pytest.raises(CorruptRecord):

@@ -5,7 +5,7 @@ import random
 from broker_core.wire.annotate import annotate_request, annotate_response
 from broker_core.wire.framing import encode_request, encode_response
 from broker_core.wire.schemas import BY_NAME
-from tests.support.wire_messages import kinds, random_message, spoil
+from tests.support.wire_messages import damage, kinds, random_message
 
 
 def test_annotation_covers_every_byte_and_stops_at_corrupt_ones() -> None:
@@ -22,7 +22,7 @@ def test_annotation_covers_every_byte_and_stops_at_corrupt_ones() -> None:
         assert whole[-1].type not in ("?", "not read"), kind
         for data, fields in (
             (frame, whole),
-            (spoilt := spoil(rng, frame)[:-1], annotate(kind.api, kind.version, spoilt)),
+            (damaged := damage(rng, frame)[:-1], annotate(kind.api, kind.version, damaged)),
         ):
             at = 0
             for field in fields:

@@ -29,7 +29,7 @@ def test_no_node_on_the_path_of_a_record_sends_requests_to_zookeeper(era: str) -
     assert before["p1"] == before["c1"] == before["shell"] == 0 and before["b1"] > before["b2"] > 0
 
 
-def test_requests_of_an_instant_are_one_event_whatever_their_number() -> None:
+def test_all_requests_of_an_instant_are_one_event() -> None:
     shell = ShellRun()
     before = requests(shell)
     shell.events()

@@ -129,7 +129,7 @@ def test_worker_that_dies_fails_its_job_and_the_next_one_publishes_each_of_its_s
     assert newest.made_to("gold.rpc_mix") == {"run/main": recorded.last_seq}
     assert analyst.found("run/main", job.id) is job
     assert analyst.found("run/other", job.id) is None
-    # Whoever may ask soon does not have it started again.
+    # A visitor who may ask soon does not start it again.
     assert analyst.start() is None
 
 

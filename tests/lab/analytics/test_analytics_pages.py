@@ -18,7 +18,7 @@ from tests.support.lab_server import Visitor
 
 @pytest.fixture(autouse=True)
 def _no_worker_runs() -> Iterator[None]:
-    """Whichever page another test of this process has opened."""
+    """Stops the worker that a page of another test started."""
     analyst().stop()
     yield
     analyst().stop()
@@ -50,7 +50,7 @@ def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, 
 def test_page_is_shown_although_tables_cannot_be_read(
     visitor: Visitor, run: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says what is wrong with them, as soon as it asks for them."""
+    """Only its request for the tables fails."""
     if place == "damaged":
         (tmp_path / build_name(1)).parent.mkdir(parents=True)
         (tmp_path / build_name(1)).write_bytes(b"?")

@@ -175,7 +175,7 @@ def test_past_of_a_fork_that_has_grown_is_not_taken_for_repeated(tmp_path: Path,
 
 
 @pytest.mark.parametrize("order", [("whole", "cut", "empty"), ("empty", "cut", "whole")])
-def test_of_copies_of_a_recording_the_fullest_is_read(tmp_path: Path, order: Sequence[str]) -> None:
+def test_most_complete_copy_of_a_recording_is_read(tmp_path: Path, order: Sequence[str]) -> None:
     held = {"whole": HEAD + PAIR + LAST, "cut": HEAD + PAIR[:-5], "empty": b""}
     for place, name in enumerate(order):
         recording = tmp_path / f"copy-{place}" / "main" / "recording"
@@ -389,7 +389,7 @@ def test_changed_or_moved_recording_is_read_again(lab: Lab, monkeypatch: pytest.
     lab.build()
     assert newest(lab).ledger()["r1/main"].damage == ()
     assert lab.totals() == expected(lab.recording)
-    # what was made of its events was made again, too
+    # what was made of its events was made again
     assert lab.totals("r1/main-2") == expected(lab.recording, 600)
 
     own = forked.folder.recording / "events-0" / f"{0:020d}.log"

@@ -80,7 +80,7 @@ def test_memory_is_returned_before_a_build_with_new_tables_is_done(
     assert freed.reports_before == ([len(reports) - 1] if published else [])
 
 
-def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:
+def test_heap_of_the_jvm_shrinks_immediately(tmp_path: Path) -> None:
     spark = Spark.start(tmp_path / "spark.log")
     try:
         context = spark.session.sparkContext
@@ -99,7 +99,7 @@ def test_heap_of_the_jvm_shrinks_at_once(tmp_path: Path) -> None:
         spark.stop()
 
 
-def test_worker_goes_on_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
+def test_worker_continues_after_a_job_that_was_cancelled_before_spark_started(tmp_path: Path) -> None:
     out = io.BytesIO()
     started = worker.Worker(tmp_path / "spark.log", out)
     started.cancel("j1")

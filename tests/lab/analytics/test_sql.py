@@ -69,7 +69,7 @@ def test_only_rows_of_own_runs_and_classes_are_seen(made: Made) -> None:
     everything = answer(made, "select count(*), sum(records) from gold.run_summary", EVERYTHING)
     assert everything.rows == [[3, 111]]
     assert "learner" in answer(made, "select * from silver.acts", EVERYTHING).columns
-    # Without a list of columns, too.
+    # Also without a list of columns.
     assert answer(made, "from run_summary order by run limit 1").rows[0][:2] == ["mine", "mine/main"]
     kept = answer(made, "select settings, settings is null, records > 5 from run_summary order by records")
     assert kept.rows == [['{"acks": "all"}', False, False], ['{"acks": "all"}', False, True]]

@@ -119,7 +119,7 @@ def test_loss_undetected_before_the_election_is_in_the_bar() -> None:
     assert [trace["x"] for trace in made("failovers", rows)["data"]] == [[0.0], [3000.0], [100.0], [0.0]]
 
 
-def test_many_partitions_are_stacked_to_the_whole() -> None:
+def test_many_partitions_are_stacked_to_their_sum() -> None:
     rows = [{**rows_of("throughput")[0], "partition": number, "bytes": 10 * (1 + number)} for number in range(12)]
     traces = made("throughput", rows)["data"]
     assert len(traces) == 9 and traces[-1]["name"] == "others"

@@ -76,7 +76,7 @@ def test_tables_of_forks_match_a_plain_reader(forked: Forked, table: Table) -> N
 
 
 def test_measures_of_forks_can_be_compared(forked: Forked) -> None:
-    """What is empty is equal, too; and what forks share must not be all that there is."""
+    """Empty tables are also equal; and forks must have more than what they share."""
 
     def measures(name: str) -> tuple[Any, ...]:
         plain = forked.plain[name]

@@ -245,7 +245,7 @@ def test_tables_match_a_plain_reader(made: MadeTables, plain: dict[str, PlainTab
 
 
 def test_measures_of_recordings_can_be_compared(plain: dict[str, PlainTables]) -> None:
-    """What is empty is equal, too."""
+    """Empty tables are also equal."""
     empty = [table.name for table in OF_RUNS if not any(plain[name][table.name] for name in NAMES)]
     assert empty == []
     assert {row["result"] for name in NAMES for row in plain[name]["gold.transaction_spans"]} == {

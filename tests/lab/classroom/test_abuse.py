@@ -1,4 +1,4 @@
-"""What no page of the lab sends: large frames, things of another class, texts that deceive, clocks that lie."""
+"""Frames that no page of the lab sends: too large, about another class, with deceptive texts or wrong clocks."""
 
 import typing
 from typing import Any
@@ -34,7 +34,7 @@ FOREIGN: dict[str, Any] = {
     "p": "p77", "poll": 77, "question": 77, "chapter": 77, "handout": 77, "lab": "another/main",
     "at": ops.At("another/main", 1, 1), "inks": (77,),
 }  # fmt: skip
-"""Things that are another class's, by the field that names them."""
+"""Ids of another class, by the field that holds them."""
 CLAIMED = {"ask", "raise_hand", "reveal", "take_lead"}
 """What staff may name a lab in: a link that asks for the right to it, or, for the lead, the server asks before."""
 ACTS: tuple[type[ops.Op], ...] = typing.get_args(AnyAct)
@@ -42,7 +42,7 @@ NAMING = [kind for kind in ACTS if set(kind.__struct_fields__) & set(FOREIGN) - 
 
 
 def foreign_act(kind: type[ops.Op]) -> Any:
-    """An act of a kind that names a thing of another class."""
+    """An act of a kind with an id of another class."""
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     values: dict[str, Any] = {}
@@ -64,7 +64,7 @@ def foreign_act(kind: type[ops.Op]) -> Any:
 
 @pytest.mark.parametrize("p", [TEACHER, ASSISTANT, ADA, WATCHER, SCREEN])
 @pytest.mark.parametrize("kind", NAMING, ids=lambda kind: str(kind.__struct_config__.tag))
-def test_things_of_another_class_are_not_reached_by_any_verb_in_any_role(kind: type[ops.Op], p: str) -> None:
+def test_no_act_in_any_role_reaches_another_class(kind: type[ops.Op], p: str) -> None:
     room_ = MemoryClass()
     room_.do(TEACHER, ops.TakeLead("lead/main"))
     before = msgspec.json.encode(room_.state)

@@ -382,7 +382,7 @@ def test_sockets_whose_page_is_gone_before_the_answer_are_not_kept(lab_server: L
     assert len(rights._holders) <= before
 
 
-def test_a_change_that_could_not_be_recorded_is_made_up_for(
+def test_a_change_that_could_not_be_recorded_is_recorded_later(
     classroom: Classroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = threading.Event()

@@ -1,4 +1,4 @@
-"""Who looks into a learner's lab is shown to the learner, on every path into it."""
+"""Learners are shown who looks into their lab, on every path into it."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What happens to clusters without a page on a bad day: nothing that was acknowledged is lost, and it is reported."""
+"""Failures of clusters without a page: nothing that was acknowledged is lost, and each failure is reported."""
 
 import errno
 import os

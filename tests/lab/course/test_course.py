@@ -45,7 +45,7 @@ def _plays_once() -> Iterator[None]:
         yield
 
 
-def spoilt(tmp_path: Path, old: str, new: str) -> Path:
+def damaged(tmp_path: Path, old: str, new: str) -> Path:
     """The course's file with a part replaced."""
     text = COURSE.read_text(encoding="utf-8")
     assert old in text
@@ -102,7 +102,7 @@ def test_lessons_are_numbered_by_their_places() -> None:
 )
 def test_damaged_file_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
     with pytest.raises(ContentError, match=says):
-        definition(spoilt(tmp_path, old, new))
+        definition(damaged(tmp_path, old, new))
 
 
 def test_lesson_without_folder_is_reported_and_left_out() -> None:

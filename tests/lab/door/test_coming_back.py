@@ -47,7 +47,7 @@ def test_all_five_ways_lead_back_to_the_same_participant_and_lab_where_it_was(
     with page_of(lab_server, room.slug, staff) as board:
         board.until("snap")
         with monkeypatch.context() as hasty:
-            # Who has lost their connection is away at once, and not after ten seconds.
+            # A participant who has lost their connection is away immediately, and not after ten seconds.
             hasty.setattr(presence, "AWAY_AFTER_US", 0)
             board.until_held("/people/p2 presence", "away")
         is_back(guest, first.upto, first.boot)

@@ -1,4 +1,4 @@
-"""What staff do about people, what guests may not do, and what erasing takes away."""
+"""What staff do about people, what guests may not do, and what erasing a person removes."""
 
 import asyncio
 import re

@@ -34,7 +34,7 @@ def test_valid_exercise_passes_the_check_and_a_broken_one_fails_it(monkeypatch, 
     # `make check` solves all exercises with all seeds.
     call_command("check_exercises", only=SLUG)
     assert f"ok {SLUG}\n1 passed, 0 failed" in capsys.readouterr().out
-    spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
+    damage(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
     monkeypatch.setattr(check_exercises, "exercises", lambda: {SLUG: load(copy)})
     monkeypatch.setattr(check_exercises, "ProcessPoolExecutor", ThreadPoolExecutor)
     with pytest.raises(CommandError, match="At least one exercise failed"):
@@ -94,11 +94,11 @@ def test_figures_of_a_measurement_are_named_in_words() -> None:
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    """The exercise in a folder where it can be spoilt."""
+    """The exercise in a folder where it can be damaged."""
     return Path(shutil.copytree(loader.CONTENT / SLUG, tmp_path / SLUG))
 
 
-def spoil(folder: Path, name: str, old: str, new: str) -> None:
+def damage(folder: Path, name: str, old: str, new: str) -> None:
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -130,7 +130,7 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
     ],
 )
 def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:
-    spoil(copy, name, old, new)
+    damage(copy, name, old, new)
     with pytest.raises(ContentError, match=says) as error:
         load(copy)
     assert SLUG in str(error.value)
@@ -146,7 +146,7 @@ def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:
     ],
 )
 def test_error_names_the_line(copy, old: str, new: str) -> None:
-    spoil(copy, "exercise.toml", old, f"{old}, {new}" if "goals" in old else new)
+    damage(copy, "exercise.toml", old, f"{old}, {new}" if "goals" in old else new)
     text = (copy / "exercise.toml").read_text(encoding="utf-8")
     line = text[: text.index(new)].count("\n") + 1
     with pytest.raises(ContentError, match=rf"exercise\.toml:{line}: "):
@@ -173,23 +173,23 @@ def faults(folder: Path) -> list[str]:
 
 
 def test_exercise_that_starts_solved_is_found(copy) -> None:
-    spoil(
+    damage(
         copy,
         "exercise.toml",
         '    { is = "uncommitted", partition = "orders-0", equals = 1 },\n    { is = "parked"',
         '    { is = "parked"',
     )
-    spoil(copy, "exercise.toml", '    { is = "parked", api = "Produce", partition = "orders-0" },\n', "")
+    damage(copy, "exercise.toml", '    { is = "parked", api = "Produce", partition = "orders-0" },\n', "")
     assert any("'produce' is done before anything was done" in fault for fault in faults(copy))
 
 
 def test_setup_whose_wait_times_out_is_found(copy) -> None:
-    spoil(copy, "setup.lab", "kafka-topics.sh --create", 'wait "leader orders-0 == 7" 1s\nkafka-topics.sh --create')
+    damage(copy, "setup.lab", "kafka-topics.sh --create", 'wait "leader orders-0 == 7" 1s\nkafka-topics.sh --create')
     assert any("times out: the learner waits in vain" in fault for fault in faults(copy))
 
 
 def test_solution_that_does_not_solve_is_found(copy) -> None:
-    spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
+    damage(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
     assert any("[produce] is not done at its end" in fault for fault in faults(copy))
 
 
@@ -197,8 +197,8 @@ def test_wrong_states_are_tried_at_the_start_of_their_steps(tmp_path, monkeypatc
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     slug = "022-leo-and-hw"
     folder = Path(shutil.copytree(loader.CONTENT / slug, tmp_path / slug))
-    spoil(folder, "wrong.lab", "producer send p2 orders-0 d:4\n", "")
-    spoil(folder, "wrong.lab", "play 45s", "no-such-command")
+    damage(folder, "wrong.lab", "producer send p2 orders-0 d:4\n", "")
+    damage(folder, "wrong.lab", "play 45s", "no-such-command")
     first, second = faults(folder)
     assert f"{slug}/wrong.lab: [ahead/waits] does not lead to its wrong state: the step is active" in first
     assert "'no-such-command'" in second
@@ -231,14 +231,14 @@ def test_trial_in_a_copy_changes_nothing_and_reports_its_failure() -> None:
 
 
 def test_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
-    spoil(copy, "solution.lab", "[leader-moves]\nstep rpc until done", "[leader-moves]\nplay\nplay\nplay")
-    spoil(
+    damage(copy, "solution.lab", "[leader-moves]\nstep rpc until done", "[leader-moves]\nplay\nplay\nplay")
+    damage(
         copy,
         "exercise.toml",
         '    { is = "high_watermark", replica = "orders-0@followers", below = "log_end_offset(orders-0@leader)" },\n',
         "",
     )
-    spoil(copy, "solution.lab", "step rpc\n", "step rpc until done\n" + "step rpc\n" * 20)
+    damage(copy, "solution.lab", "step rpc\n", "step rpc until done\n" + "step rpc\n" * 20)
     assert any("as well" in fault for fault in faults(copy))
 
 
@@ -253,13 +253,13 @@ def test_chain_that_reaches_no_command_of_the_solution_is_found(tmp_path, monkey
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     slug = "023-in-sync-by-time-or-by-count"
     folder = Path(shutil.copytree(loader.CONTENT / slug, tmp_path / slug))
-    spoil(folder, "exercise.toml", 'via = { is = "event"', '# via = { is = "event"')
+    damage(folder, "exercise.toml", 'via = { is = "event"', '# via = { is = "event"')
     assert any("does not reach a command of the solution: IsrShrunk" in fault for fault in faults(folder))
 
 
 def test_term_without_a_row_in_the_glossary_is_found(copy) -> None:
-    spoil(copy, "exercise.toml", '"purgatory"', '"waiting room"')
-    assert any("'waiting room' does not stand in docs/GLOSSARY.md" in fault for fault in faults(copy))
+    damage(copy, "exercise.toml", '"purgatory"', '"waiting room"')
+    assert any("'waiting room' is not in docs/GLOSSARY.md" in fault for fault in faults(copy))
 
 
 def found(exercise: Exercise, says: str) -> bool:
@@ -372,7 +372,7 @@ def test_key_that_a_phone_does_not_have_is_found(said: str, is_found: bool) -> N
 
 
 def test_sections_must_name_the_steps_in_order(copy) -> None:
-    spoil(copy, "solution.lab", "[produce]", "[begin]")
+    damage(copy, "solution.lab", "[produce]", "[begin]")
     with pytest.raises(ContentError, match="begin"):
         Rehearsal(load(copy), rehearsal_run(1)).play()
 

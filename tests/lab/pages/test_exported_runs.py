@@ -131,7 +131,7 @@ def _flipped_log(entries: Entries, at: float = 0.5) -> Entries:
     return described({**entries, name: bytes(content)})
 
 
-def _spoilt(entries: Entries) -> bytes:
+def _damaged(entries: Entries) -> bytes:
     """Damaged where it is compressed."""
     data = bytearray(packed(entries))
     name = b"branches/main/events-0/00000000000000000000.log"
@@ -175,7 +175,7 @@ BAD: dict[str, Callable[[Entries], Entries | bytes]] = {
     "flipped digit": _flipped_log,
     **{f"flipped digit at {at} %": partial(_flipped_log, at=at / 100) for at in range(1, 100, 7)},
     "undeclared segment": _odd_header,
-    "damaged where it is compressed": _spoilt,
+    "damaged where it is compressed": _damaged,
     "fewer records than said": _of_many_records,
     "nested manifest": lambda entries: {**entries, format.MANIFEST: b'{"x":' + b"[" * 100_000},
     "nested vocabulary": lambda entries: described(
@@ -197,8 +197,8 @@ def untouched() -> Iterator[None]:
 def test_what_is_not_an_exported_run_is_refused_and_leaves_nothing(
     name: str, visitor: Visitor, exported: tuple[str, bytes], untouched: None
 ) -> None:
-    spoilt = BAD[name](entries_of(exported[1]))
-    answer = visitor.post_file("/runs/import", spoilt if isinstance(spoilt, bytes) else packed(spoilt))
+    damaged = BAD[name](entries_of(exported[1]))
+    answer = visitor.post_file("/runs/import", damaged if isinstance(damaged, bytes) else packed(damaged))
     assert answer.status == 400, answer.url
     assert 'id="import-error"' in answer.text and "refusal." not in answer.text
     assert str(settings.RUNS) not in answer.text

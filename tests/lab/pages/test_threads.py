@@ -20,7 +20,7 @@ async def _no_message() -> dict[str, Any]:
 
 
 async def _gone(message: dict[str, Any]) -> None:
-    """What is sent to a page goes nowhere."""
+    """Discards what is sent to a page."""
 
 
 def _served(app: Any, requests: int, *, at_once: bool = False) -> list[int]:
@@ -53,7 +53,7 @@ def test_requests_one_after_the_other_use_one_thread() -> None:
     assert len(set(_served(_answering, 3))) == 1
 
 
-def test_requests_at_once_have_a_thread_each() -> None:
+def test_concurrent_requests_have_a_thread_each() -> None:
     requests = MAX_IDLE_THREADS + 4
 
     def waiting_for_all(seen: list[int]) -> Any:

@@ -49,8 +49,8 @@ def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
 ) -> None:
     held, may_move, moved = held_move()
-    somebody = KazooClient(zookeeper.address)
-    somebody.start(PATIENCE_S)
+    client = KazooClient(zookeeper.address)
+    client.start(PATIENCE_S)
 
     async def scene(host: Host) -> None:
         host.set_policy("wakes", IN_CLASS)
@@ -66,15 +66,15 @@ def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
         finally:
             may_move.set()
         await until(moved.is_set)
-        assert somebody.get_children(f"/{path}/brokers/topics") == ["orders"]
+        assert client.get_children(f"/{path}/brokers/topics") == ["orders"]
         await lab.act(lambda live: live.run.advance(live.run.now_us + 30_000_000))
-        assert sorted(somebody.get_children(f"/{path}/brokers/ids")) == ["1", "3"]
+        assert sorted(client.get_children(f"/{path}/brokers/ids")) == ["1", "3"]
 
     try:
         play(tmp_path, scene, zookeeper.address)
     finally:
-        somebody.stop()
-        somebody.close()
+        client.stop()
+        client.close()
 
 
 def test_first_job_ends_before_the_tree_is_on_the_server(
@@ -82,8 +82,8 @@ def test_first_job_ends_before_the_tree_is_on_the_server(
 ) -> None:
     held, may_move, moved = held_move()
     monkeypatch.setattr(Server, "move", held)
-    somebody = KazooClient(zookeeper.address)
-    somebody.start(PATIENCE_S)
+    client = KazooClient(zookeeper.address)
+    client.start(PATIENCE_S)
 
     async def scene(host: Host) -> None:
         lab = await host.begin("first-job", "main", CONFIG)
@@ -95,10 +95,10 @@ def test_first_job_ends_before_the_tree_is_on_the_server(
         finally:
             may_move.set()
         await until(moved.is_set)
-        assert somebody.get_children(f"/{path}/brokers/topics") == ["orders"]
+        assert client.get_children(f"/{path}/brokers/topics") == ["orders"]
         # External changes in ZooKeeper are observed, as in any other run.
         before = lab.recording.last_seq
-        somebody.delete(f"/{path}/controller")
+        client.delete(f"/{path}/controller")
         await until(lambda: lab.recording.last_seq > before)
         events = lab.recording.events(before + 1, lab.recording.last_seq)
         assert any(isinstance(event, ForeignZnodeChanged) for *_, event in events)
@@ -106,8 +106,8 @@ def test_first_job_ends_before_the_tree_is_on_the_server(
     try:
         play(tmp_path, scene, zookeeper.address)
     finally:
-        somebody.stop()
-        somebody.close()
+        client.stop()
+        client.close()
 
 
 def test_tree_is_on_the_server_as_soon_as_time_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper) -> None:
@@ -140,7 +140,7 @@ def test_tree_is_on_the_server_as_soon_as_time_runs(tmp_path: Path, monkeypatch:
     play(tmp_path, scene, zookeeper.address)
 
 
-def test_new_run_is_refused_at_once_if_zookeeper_has_ended(tmp_path: Path) -> None:
+def test_new_run_is_refused_if_zookeeper_has_ended(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.begin("no-server", "main", CONFIG)
         with pytest.raises(Refusal, match="ZooKeeper"):

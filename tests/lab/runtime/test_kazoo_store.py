@@ -30,7 +30,7 @@ DEADLINE_S = 60
 
 
 @pytest.fixture
-def somebody(zookeeper, chroot, kazoo_store):
+def external(zookeeper, chroot, kazoo_store):
     """An external client, such as zkCli, in the branch's chroot."""
     client = KazooClient(zookeeper.address, timeout=DEADLINE_S)
     client.start(DEADLINE_S)
@@ -72,48 +72,48 @@ def agrees(store: KazooStore, client: KazooClient) -> bool:
     return False
 
 
-def test_server_holds_what_was_written(kazoo_store, somebody, session) -> None:
+def test_server_holds_what_was_written(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/brokers/ids/1", b"{}", ephemeral=True, makepath=True)
     kazoo_store.set(session, "/brokers/ids/1", b"{1}")
     kazoo_store.create(session, "/brokers/n_", sequential=True)
-    assert somebody.get("/brokers/ids/1")[0] == b"{1}"
-    assert somebody.exists("/brokers/ids/1").ephemeralOwner != 0
-    assert somebody.exists("/brokers/n_0000000001")
-    assert_agrees(kazoo_store, somebody)
+    assert external.get("/brokers/ids/1")[0] == b"{1}"
+    assert external.exists("/brokers/ids/1").ephemeralOwner != 0
+    assert external.exists("/brokers/n_0000000001")
+    assert_agrees(kazoo_store, external)
     kazoo_store.close_session(session)
-    assert somebody.exists("/brokers/ids/1") is None
+    assert external.exists("/brokers/ids/1") is None
 
 
-def test_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, somebody, session) -> None:
+def test_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, external, session) -> None:
     # An empty array is something else: Kafka's ZkProducerIdManager takes one for broken JSON.
     kazoo_store.create(session, "/latest_producer_id_block")
     kazoo_store.multi(session, [Create("/admin", b"")])
-    assert somebody.get("/latest_producer_id_block")[0] is None
-    assert somebody.get("/admin")[0] is None
+    assert external.get("/latest_producer_id_block")[0] is None
+    assert external.get("/admin")[0] is None
     assert kazoo_store.get(session, "/admin")[0] == b""
 
 
-def test_own_writes_are_not_external_changes(kazoo_store, somebody, session) -> None:
+def test_own_writes_are_not_external_changes(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/a/b", makepath=True)
     kazoo_store.multi(session, [SetData("/a", b"1"), Create("/a/c"), Create("/a/c/d")])
     kazoo_store.delete(session, "/a/c/d")
-    somebody.create("/marker")
+    external.create("/marker")
     assert poll_until(kazoo_store, 1) == [ForeignChange("created", "/marker", b"", version=0)]
 
 
-def test_external_deletion_of_the_controller_znode(kazoo_store, somebody, session) -> None:
+def test_external_deletion_of_the_controller_znode(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
     kazoo_store.exists(session, "/controller", watch=True)
-    somebody.delete("/controller")
+    external.delete("/controller")
     assert poll_until(kazoo_store, 1) == [ForeignChange("deleted", "/controller")]
     assert kazoo_store.take_watches() == [WatchedEvent(session, "deleted", "/controller")]
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
     assert kazoo_store.poll_foreign() == []
-    assert_agrees(kazoo_store, somebody)
+    assert_agrees(kazoo_store, external)
 
 
-def test_polling_does_not_apply_changes(kazoo_store, somebody) -> None:
-    somebody.create("/a")
+def test_polling_does_not_apply_changes(kazoo_store, external) -> None:
+    external.create("/a")
     deadline = time.monotonic() + DEADLINE_S
     while not (found := kazoo_store.poll_foreign()) and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -124,27 +124,27 @@ def test_polling_does_not_apply_changes(kazoo_store, somebody) -> None:
     assert kazoo_store.poll_foreign() == []
 
 
-def test_external_creation_and_deletion_of_trees(kazoo_store, somebody, session) -> None:
+def test_external_creation_and_deletion_of_trees(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/mine/x/y", b"1", makepath=True)
-    somebody.create("/theirs/x/y", b"2", makepath=True)
-    somebody.set("/theirs/x/y", b"3")
-    somebody.delete("/mine", recursive=True)
+    external.create("/theirs/x/y", b"2", makepath=True)
+    external.set("/theirs/x/y", b"3")
+    external.delete("/mine", recursive=True)
     poll_until(kazoo_store, 6)
     assert [(path, data) for path, data, _ in kazoo_store.tree()] == [
         ("/theirs", b""), ("/theirs/x", b""), ("/theirs/x/y", b"3"),
     ]  # fmt: skip
-    assert_agrees(kazoo_store, somebody)
+    assert_agrees(kazoo_store, external)
 
 
-def test_changes_below_what_the_lab_created_are_seen(kazoo_store, somebody, session) -> None:
+def test_changes_below_what_the_lab_created_are_seen(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/a/b/c", b"1", makepath=True)
-    somebody.set("/a/b/c", b"2")
+    external.set("/a/b/c", b"2")
     assert poll_until(kazoo_store, 1) == [ForeignChange("changed", "/a/b/c", b"2", version=1)]
 
 
-def test_recreated_znode_is_a_deletion_and_a_creation(kazoo_store, somebody, session) -> None:
+def test_recreated_znode_is_a_deletion_and_a_creation(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
-    transaction = somebody.transaction()
+    transaction = external.transaction()
     transaction.delete("/controller")
     transaction.create("/controller", b"1")
     transaction.commit()
@@ -154,68 +154,68 @@ def test_recreated_znode_is_a_deletion_and_a_creation(kazoo_store, somebody, ses
     assert kazoo_store.exists(OUTSIDE_SESSION, "/controller") is not None
 
 
-def test_short_lived_children_count_in_sequence_numbers(kazoo_store, somebody, session) -> None:
+def test_short_lived_children_count_in_sequence_numbers(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/queue")
-    somebody.create("/queue/n_", sequence=True)
-    somebody.delete("/queue/n_0000000000")
+    external.create("/queue/n_", sequence=True)
+    external.delete("/queue/n_0000000000")
     deadline = time.monotonic() + DEADLINE_S
     while kazoo_store.exists(session, "/queue").cversion < 2 and time.monotonic() < deadline:
         poll_until(kazoo_store, 1)
     assert kazoo_store.create(session, "/queue/n_", sequential=True) == "/queue/n_0000000001"
-    assert_agrees(kazoo_store, somebody)
+    assert_agrees(kazoo_store, external)
 
 
-def test_operation_applies_after_an_external_change(kazoo_store, somebody, session) -> None:
+def test_operation_applies_after_an_external_change(kazoo_store, external, session) -> None:
     kazoo_store.create(session, "/state", b"1")
     operations = kazoo_store.model.operations
-    somebody.set("/state", b"theirs")
+    external.set("/state", b"theirs")
     with pytest.raises(BadVersion):
         kazoo_store.set(session, "/state", b"mine", 0)
     expected = ForeignChange("changed", "/state", b"theirs", version=1, operation=operations + 1)
     assert kazoo_store.take_foreign() == [expected]
     assert kazoo_store.get(session, "/state")[0] == b"theirs"
     kazoo_store.set(session, "/state", b"mine", 1)
-    assert somebody.get("/state")[0] == b"mine"
+    assert external.get("/state")[0] == b"mine"
 
 
 @pytest.mark.parametrize("operation", ["create", "exists", "children", "multi", "delete"])
-def test_each_operation_detects_external_changes(kazoo_store, somebody, session, operation) -> None:
+def test_each_operation_detects_external_changes(kazoo_store, external, session, operation) -> None:
     kazoo_store.create(session, "/epoch", b"0")
     if operation == "create":
-        somebody.create("/controller", b"theirs")
+        external.create("/controller", b"theirs")
         with pytest.raises(NodeExists):
             kazoo_store.create(session, "/controller", b"mine", ephemeral=True)
     elif operation == "exists":
-        somebody.delete("/epoch")
+        external.delete("/epoch")
         assert kazoo_store.exists(session, "/epoch") is None
     elif operation == "children":
-        somebody.create("/epoch/x")
+        external.create("/epoch/x")
         assert kazoo_store.children(session, "/epoch") == ["x"]
     elif operation == "multi":
-        somebody.set("/epoch", b"7")
+        external.set("/epoch", b"7")
         with pytest.raises(BadVersion):
             kazoo_store.multi(session, [Create("/controller"), Check("/epoch", 0)])
-        assert somebody.exists("/controller") is None
+        assert external.exists("/controller") is None
     else:
         # The model has no such znode, so the lab must read again before it reports that.
-        somebody.create("/new", b"theirs")
+        external.create("/new", b"theirs")
         kazoo_store.delete(session, "/new")
-        assert somebody.exists("/new") is None
+        assert external.exists("/new") is None
     assert len(kazoo_store.take_foreign()) == 1
     kazoo_store.poll_foreign()
-    assert_agrees(kazoo_store, somebody)
+    assert_agrees(kazoo_store, external)
 
 
-def test_replay_in_memory_applies_the_same_changes(kazoo_store, somebody) -> None:
+def test_replay_in_memory_applies_the_same_changes(kazoo_store, external) -> None:
     """What take_foreign gives is enough to do the same again without the server."""
 
     def handler(store) -> list[object]:
         seen = [store.open_session("broker-1"), store.create(1, "/a", b"1")]
         if isinstance(store, KazooStore):
-            somebody.set("/a", b"2")
+            external.set("/a", b"2")
         seen.append(store.get(1, "/a", watch=True))
         if isinstance(store, KazooStore):
-            somebody.delete("/a")
+            external.delete("/a")
         seen.append(store.exists(1, "/a"))
         return [*seen, store.take_watches(), store.take_changes(), store.create(1, "/a")]
 
@@ -226,7 +226,7 @@ def test_replay_in_memory_applies_the_same_changes(kazoo_store, somebody) -> Non
     assert handler(replayed) == live
 
 
-def test_watches_have_arrived_when_a_write_returns(kazoo_store, somebody, session) -> None:
+def test_watches_have_arrived_when_a_write_returns(kazoo_store, external, session) -> None:
     other = kazoo_store.open_session("broker-2")
     kazoo_store.create(session, "/a")
     for count in range(30):
@@ -255,10 +255,10 @@ def used_model() -> MemoryStore:
     return model
 
 
-def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_store, somebody) -> None:
+def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_store, external) -> None:
     model = used_model()
     kazoo_store.materialise(model)
-    assert_agrees(kazoo_store, somebody)
+    assert_agrees(kazoo_store, external)
     assert list(kazoo_store.tree()) == list(model.tree())
     assert kazoo_store.poll_foreign() == []
     for store in (kazoo_store, model):
@@ -271,18 +271,18 @@ def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_
         ]
         assert store.open_session("broker-1") == 4
     assert pickle.dumps(list(kazoo_store.tree())) == pickle.dumps(list(model.tree()))
-    assert somebody.exists("/brokers/ids/1") is None
-    assert somebody.exists("/brokers/ids/2") is not None
+    assert external.exists("/brokers/ids/1") is None
+    assert external.exists("/brokers/ids/2") is not None
 
 
-def test_chroot_must_be_empty(zookeeper, chroot, somebody) -> None:
-    somebody.create("/left-over")
+def test_chroot_must_be_empty(zookeeper, chroot, external) -> None:
+    external.create("/left-over")
     with pytest.raises(ZookeeperDisagrees, match="already holds znodes below /test"):
         KazooStore(zookeeper.address, chroot)
 
 
-def test_deleted_chroot_is_reported(kazoo_store, somebody, session) -> None:
-    somebody.delete("/", recursive=True)
+def test_deleted_chroot_is_reported(kazoo_store, external, session) -> None:
+    external.delete("/", recursive=True)
     with pytest.raises(ZookeeperDisagrees, match="Reopen the branch"):
         kazoo_store.create(session, "/a")
 
@@ -352,7 +352,7 @@ def write_something(draw: random.Random, client: KazooClient) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_external_writes_replay_alike(kazoo_store, somebody, seed) -> None:
+def test_random_external_writes_replay_alike(kazoo_store, external, seed) -> None:
     draw = random.Random(seed)
     inputs = [lambda store: store.open_session("broker-1"), lambda store: store.open_session("broker-2")]
     live = [outcome(call, kazoo_store) for call in inputs]
@@ -371,7 +371,7 @@ def test_random_external_writes_replay_alike(kazoo_store, somebody, seed) -> Non
 
     for _ in range(300):
         if draw.random() < 0.3:
-            write_something(draw, somebody)
+            write_something(draw, external)
         if draw.random() < 0.2:
             take_in_what_is_known()
         call = random_call(draw)
@@ -379,13 +379,13 @@ def test_random_external_writes_replay_alike(kazoo_store, somebody, seed) -> Non
         live.append(outcome(call, kazoo_store))
         met += kazoo_store.take_foreign()
     # The last watches may be on their way still, whatever was read meanwhile.
-    somebody.create("/marker")
+    external.create("/marker")
     deadline = time.monotonic() + DEADLINE_S
-    while not (kazoo_store.model.peek("/marker") and agrees(kazoo_store, somebody)) and time.monotonic() < deadline:
+    while not (kazoo_store.model.peek("/marker") and agrees(kazoo_store, external)) and time.monotonic() < deadline:
         take_in_what_is_known()
     assert met
-    assert_agrees(kazoo_store, somebody)
-    assert len(list(kazoo_store.tree())) == count_below(somebody, "/")
+    assert_agrees(kazoo_store, external)
+    assert len(list(kazoo_store.tree())) == count_below(external, "/")
 
     replayed = MemoryStore()
     for change in met:

@@ -1,4 +1,4 @@
-"""Labs of one process do not feel what clients do to one of them."""
+"""Labs of one process are not affected by what clients do to one of them."""
 
 import asyncio
 import random

@@ -284,7 +284,7 @@ def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None
         assert client.of_kind("welcome")["core"] == "recorded"
         again = exercise_frame(client)
         assert (again["slug"], again["hints"]) == (slug, hint)
-        # The speed of the lesson is back, too.
+        # The speed of the lesson is also back.
         client.ask({"k": "time", "op": "step_rpc"})
         client.until(lambda frame: frame["k"] == "clock" and frame["rate"] == 0.0025)
         client.ask({"k": "exercise", "op": "reset", "exercise": slug})
@@ -389,8 +389,8 @@ def test_run_whose_exercise_cannot_start_is_removed(visitor: Visitor, monkeypatc
     slug = "006-the-lost-record"
     name = exercises()[slug].title.en
     before = visitor.get("/runs/").text.count(name)
-    spoilt = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
-    monkeypatch.setitem(exercises(), slug, spoilt)
+    damaged = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
+    monkeypatch.setitem(exercises(), slug, damaged)
     assert "The setup stopped at" in visitor.post(f"/course/{slug}/start").text
     assert visitor.get("/runs/").text.count(name) == before
 

@@ -1,4 +1,4 @@
-"""Simulated time against a clock on the wall that the test moves."""
+"""Simulated time against a wall clock that the test moves."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -124,7 +124,7 @@ def test_slow_engine_falls_behind_and_slices_stay_within_the_budget(wall: Wall) 
     assert 0 < core.now_us < 20 * 0.033 * 100 * 1e6
 
 
-def test_page_may_extrapolate_to_the_next_thing_that_is_due(wall: Wall) -> None:
+def test_page_may_extrapolate_to_the_next_due_event(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=[5_000, 10_000_000])
     pacer.set_mode("play")
     assert pacer.horizon_us(core) == 5_000
@@ -208,7 +208,7 @@ def test_overloaded_cluster_catches_up_after_the_load(wall: Wall) -> None:
     assert core.now_us == pytest.approx((wall.now_s - began_s) * 1e6, abs=50_000)
 
 
-def test_what_arrives_at_an_overloaded_cluster_is_stamped_with_the_time_of_the_wall(wall: Wall) -> None:
+def test_input_of_an_overloaded_cluster_has_wall_time(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
     pacer.set_mode("play")
     began_s = wall.now_s
@@ -217,7 +217,7 @@ def test_what_arrives_at_an_overloaded_cluster_is_stamped_with_the_time_of_the_w
     assert pacer.arrival_us(core) == pytest.approx((wall.now_s - began_s) * 1e6, abs=1)
 
 
-def test_cluster_is_behind_as_long_as_something_is_late(wall: Wall) -> None:
+def test_cluster_is_behind_as_long_as_work_is_late(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
     pacer.set_mode("play")
     follow(pacer, core, wall, 0.5)
@@ -227,7 +227,7 @@ def test_cluster_is_behind_as_long_as_something_is_late(wall: Wall) -> None:
     assert pacer.pause_before_next_slice_s(wall.now_s) == 0
 
 
-def test_nothing_becomes_very_late_when_something_arrives_after_a_suspension(wall: Wall) -> None:
+def test_input_after_a_suspension_makes_no_work_very_late(wall: Wall) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 40_000_000, 5_000), cost_s=5e-5)
     pacer.set_mode("play")
     pacer.run_slice(core)
@@ -238,7 +238,7 @@ def test_nothing_becomes_very_late_when_something_arrives_after_a_suspension(wal
     assert pacer.arrival_us(core) == core.next_due_us + MAX_LATE_S * 1e6
 
 
-def test_run_with_a_page_is_never_moved_on_by_what_arrives(wall: Wall) -> None:
+def test_input_does_not_advance_a_run_with_a_page(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
     pacer.set_mode("play")
     drive(pacer, core, wall, 0.5)
@@ -257,7 +257,7 @@ def test_reached_rate_is_lower_than_the_chosen_one_on_a_slow_machine(wall: Wall)
 
 
 @pytest.mark.parametrize("at_us", [800_000, 1_200_000])
-def test_cluster_that_was_booted_is_put_on_the_time_of_the_wall(wall: Wall, at_us: int) -> None:
+def test_booted_cluster_is_set_to_wall_time(wall: Wall, at_us: int) -> None:
     pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [])
     core.advance(1_000_000)
     pacer.set_mode("play")
@@ -309,7 +309,7 @@ def test_slice_gets_its_budget_of_work_when_the_processor_is_shared(wall: Wall) 
     assert core.now_us - before_us <= 2 * BUDGET_S / 1e-4 * 1_000
 
 
-def test_slice_ends_by_the_wall_when_it_waits_for_something_else_than_the_processor(wall: Wall) -> None:
+def test_slice_ends_by_wall_time_when_it_waits_without_the_processor(wall: Wall) -> None:
     pacer, core = Pacer(wall, work_clock=Wall(), follows_wall=True), Recovering(wall)
     pacer.set_mode("play")
     pacer.run_slice(core)

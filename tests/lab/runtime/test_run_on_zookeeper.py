@@ -38,12 +38,12 @@ def test_writes_of_the_lab_are_not_external(run_on_zookeeper, kazoo_store) -> No
 def test_external_deletion_of_the_controller_znode(zookeeper, chroot, run_on_zookeeper, kazoo_store) -> None:
     run = run_on_zookeeper
     run.advance(5_000_000)
-    somebody = KazooClient(zookeeper.address, timeout=DEADLINE_S)
-    somebody.start(DEADLINE_S)
-    somebody.chroot = chroot
+    external = KazooClient(zookeeper.address, timeout=DEADLINE_S)
+    external.start(DEADLINE_S)
+    external.chroot = chroot
     try:
-        epoch = int(somebody.get("/controller_epoch")[0])
-        somebody.delete("/controller")
+        epoch = int(external.get("/controller_epoch")[0])
+        external.delete("/controller")
         deadline = time.monotonic() + DEADLINE_S
         changes: list[ForeignChange] = []
         while not changes and time.monotonic() < deadline:
@@ -52,11 +52,11 @@ def test_external_deletion_of_the_controller_znode(zookeeper, chroot, run_on_zoo
         for change in changes:
             run.submit_foreign(change)
         run.advance(15_000_000)
-        assert int(somebody.get("/controller_epoch")[0]) == epoch + 1
-        assert somebody.exists("/controller") is not None
+        assert int(external.get("/controller_epoch")[0]) == epoch + 1
+        assert external.exists("/controller") is not None
     finally:
-        somebody.stop()
-        somebody.close()
+        external.stop()
+        external.close()
     inputs = run.take_inputs()
     assert [(given.kind, msgspec.json.decode(given.text, type=ForeignChange)) for given in inputs] == [
         ("foreign", ForeignChange("deleted", "/controller"))

@@ -100,7 +100,7 @@ def test_sleeping_lab_has_a_row_and_is_not_woken(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_labs_that_were_given_and_not_used_are_read_once_for_all(tmp_path: Path) -> None:
+def test_unused_labs_of_a_handout_are_read_once_for_all(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await paused_lab(host)
         handout = handout_folder("kite", 1, data=tmp_path)

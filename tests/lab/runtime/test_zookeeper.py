@@ -135,13 +135,13 @@ def test_recovers_from_a_killed_lab(tmp_path) -> None:
 
 
 def test_reused_pid_is_left_alone(tmp_path) -> None:
-    with subprocess.Popen(["sleep", "3600"]) as somebody:
+    with subprocess.Popen(["sleep", "3600"]) as process:
         try:
-            (tmp_path / "zookeeper.pid").write_text(str(somebody.pid))
+            (tmp_path / "zookeeper.pid").write_text(str(process.pid))
             with EmbeddedZookeeper(tmp_path):
-                assert somebody.poll() is None
+                assert process.poll() is None
         finally:
-            somebody.kill()
+            process.kill()
 
 
 def test_notices_that_the_server_died(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""A page used with a keyboard and a screen reader: nothing is known but what is focused and what is said."""
+"""A page used with a keyboard and a screen reader: only the focus and the spoken sentences are known."""
 
 from playwright.sync_api import Page, TimeoutError
 

@@ -11,12 +11,12 @@ from lab.archives.pack import RunFacts, pack_run
 from tests.support.recorded_runs import begin
 
 ENDLESS_STEPS = 1_000_000
-"""More than are executed in the shortened limit; few enough for this test to end without one."""
+"""More than the shortened limit allows; few enough for a test to end without a limit."""
 ENDLESS = Input(ENDLESS_STEPS, 10**6, 10**9, "command", "test", "wait 1s")
 
 
 def file_with(folder: Path, made_up: Input | None) -> bytes:
-    """An exported run to whose inputs one was added. Where it names no place, it is at the end."""
+    """An exported run with an added input, at the end if the input has no step."""
     recording, live = begin(folder)
     if made_up is not None:
         if not made_up.step:

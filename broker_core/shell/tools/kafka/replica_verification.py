@@ -1,7 +1,7 @@
 """kafka-replica-verification.sh (`org.apache.kafka.tools.ReplicaVerificationTool`): compares the contents of all
 replicas.
 
-It reads each partition from all its replicas at once, and compares their batches up to the high watermark.
+It reads each partition from all its replicas, and compares their batches up to the high watermark.
 """
 
 import re
@@ -168,7 +168,7 @@ class Verification:
             yield Sleep(max(self._max_wait_ms, 1) * 1_000)
 
     def _fetch(self, broker_id: int, read: dict[str, dict[int, FetchPartitionResponse]]) -> Asking[None]:
-        """Fetches from a broker; one that does not respond returns nothing."""
+        """Adds the responses of a broker to `read`; empty ones if it does not respond."""
         mine = [partition for partition, assigned in self._replicas.items() if broker_id in assigned]
         wanted = tuple(
             FetchPartition(partition, self._offsets[partition], partition_max_bytes=self._fetch_size)
@@ -181,8 +181,8 @@ class Verification:
             read[partition][broker_id] = by_partition.get(partition, FetchPartitionResponse(partition))
 
     def _compare(self, partition: str, read: dict[int, FetchPartitionResponse]) -> int:
-        """Continues while all replicas have another batch below the high watermark. Returns the lag of the offset that
-        all have reached behind the highest high watermark.
+        """Advances the partition's offset while all replicas have another batch below the high watermark. Returns how
+        far the offset is behind the highest high watermark.
         """
         batches = {broker_id: _headers(read[broker_id].records) for broker_id in sorted(read)}
         while (row := self._row(partition, read, batches)) is not None:

@@ -62,7 +62,7 @@ def describe_topics(process: Process, options: ParsedOptions, names: list[str]) 
                     f"\tTopic: {name}\tPartition: {TopicPartition.parse(partition).partition}"
                     f"\tLeader: {leader if leader >= 0 else 'none'}"
                     f"\tReplicas: {','.join(map(str, replicas))}\tIsr: {','.join(map(str, isr))}"
-                    f"{_coming_and_going(moving.get(partition))}\tElr: N/A\tLastKnownElr: N/A"
+                    f"{_moved_replicas(moving.get(partition))}\tElr: N/A\tLastKnownElr: N/A"
                 )
 
 
@@ -98,8 +98,8 @@ def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, Ongoing
         response: ListPartitionReassignmentsResponse = yield from query_controller(
             process, "ListPartitionReassignments", body, "listPartitionReassignments"
         )
-    except JavaException as late:
-        raise late.wrapped_in(EXECUTION_EXCEPTION).wrapped_in("java.lang.RuntimeException") from None
+    except JavaException as error:
+        raise error.wrapped_in(EXECUTION_EXCEPTION).wrapped_in("java.lang.RuntimeException") from None
     return {each.partition: each for each in response.partitions}
 
 
@@ -108,7 +108,7 @@ def _replication_factor(replicas: tuple[int, ...], moving: OngoingReassignment |
     return len(replicas) - (0 if moving is None else len(moving.adding_replicas))
 
 
-def _coming_and_going(moving: OngoingReassignment | None) -> str:
+def _moved_replicas(moving: OngoingReassignment | None) -> str:
     if moving is None:
         return ""
     adding, removing = (",".join(map(str, each)) for each in (moving.adding_replicas, moving.removing_replicas))

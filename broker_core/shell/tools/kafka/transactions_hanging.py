@@ -1,4 +1,4 @@
-"""kafka-transactions.sh abort and find-hanging: transactions whose coordinator has forgotten them (KIP-664)."""
+"""kafka-transactions.sh abort and find-hanging: transactions that their coordinator does not know (KIP-664)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -47,7 +47,7 @@ def _link(process: Process, arguments: list[str]) -> Running:
         return _cut(process, a, b, one_way)
     if verb == "restore":
         return _restore(process, a, b)
-    return _spoil(process, verb, a, b, _amount(verb, words[3]), one_way)
+    return _degrade(process, verb, a, b, _amount(verb, words[3]), one_way)
 
 
 def _amount(verb: str, word: str) -> int:
@@ -85,7 +85,7 @@ def _restore(process: Process, a: str, b: str) -> Running:
     return 0
 
 
-def _spoil(process: Process, verb: str, a: str, b: str, amount: int, one_way: bool) -> Running:
+def _degrade(process: Process, verb: str, a: str, b: str, amount: int, one_way: bool) -> Running:
     if ZOOKEEPER in (a, b) and verb != "latency":
         refuse(process, text("shell.zookeeper_link"))
         return 1

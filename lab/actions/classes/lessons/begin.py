@@ -1,4 +1,4 @@
-"""The class goes on with a lesson of the course: its set-up runs once, in a lab of the instructor's, and everyone gets
+"""Begins a lesson of the course in a class: its set-up runs once, in a lab of the instructor's, and everyone gets
 a new lab from there. Earlier labs are kept.
 
 The database is changed first, in one transaction, then the class states it as an event, and then the labs are given. If
@@ -27,16 +27,16 @@ from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 
 MAX_LESSONS = 50
-"""Of a class: each keeps the logs of its start on disk."""
+"""Lessons of a class, each of which keeps the logs of its start on disk."""
 _beginning: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-"""By class: two presses begin one lesson."""
+"""A lock for each class, so that two presses begin one lesson."""
 
 
 async def begin_lesson(host: Host, live: LiveClass, given: Given, language: str) -> int:
     """Begins the lesson of an act of staff; returns the seq of its event. The labs are given afterwards. It is done
     even if the request is cancelled.
 
-    Raises Refusal if the class has gone on with another lesson meanwhile, and if there can be no lab of the lesson.
+    Raises Refusal if the class has begun another lesson in the meantime, and if no lab of the lesson can be created.
     """
 
     async def done() -> int:
@@ -74,8 +74,8 @@ async def _begin(host: Host, live: LiveClass, given: Given, language: str) -> in
 
 
 async def _made(host: Host, live: LiveClass, lesson: Exercise, language: str) -> BeginLesson:
-    """The instructor's lab of the lesson, which is from now on that of the class. Of a lesson that cannot begin nothing
-    is left.
+    """The instructor's lab of the lesson, which is from now on that of the class. A lesson that cannot begin leaves
+    nothing behind.
     """
     classroom = await Class.objects.select_related("owner").aget(pk=live.class_id)
     branch = await start_lesson(host, classroom.owner, lesson, language)
@@ -100,7 +100,7 @@ def _enter(classroom: Class, branch: Branch, handout: int) -> BeginLesson:
         classroom.refresh_from_db()
         if classroom.state != Class.State.OPEN:
             raise Refusal("class_act.ended", 409)
-        # Who has no lab of this lesson gets one.
+        # A participant without a lab of this lesson gets one.
         classroom.participants.update(run=None)
         instructor = classroom.participants.get(number=1)
         belongs(branch, instructor)

@@ -17,7 +17,7 @@ import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from
  *
  * What the person chose: the first offset shown of a partition (absent: follow the end), the open partition when there
  * are many, and small cells. `fit`: first and last offsets that another page has in sight; where it is given, cells are as
- * wide as lets all of them be in sight here, too.
+ * wide as lets all of them be visible here.
  * @typedef {Record<string, [number, number]>} Ranges
  * @typedef {{ first: Record<string, number>, open: string | null, small: boolean, fit?: Ranges | null, most?: string }} Camera
  *   `most`: the partition whose range comes first where not all of them fit

@@ -1,4 +1,4 @@
-// Fetches parts of a recording: for the player, which needs them to go on, and for drawings, which can wait.
+// Fetches parts of a recording: for the player, which needs them to continue, and for drawings, which can wait.
 
 import { Refusal } from "../refusal.js";
 
@@ -52,7 +52,7 @@ export class Loader {
     }
   }
 
-  /** An event, fetched if need be; null if it cannot be had. @param {number} seq @returns {Promise<WireEvent | null>} */
+  /** An event, fetched if it is not here; null if that fails. @param {number} seq @returns {Promise<WireEvent | null>} */
   async event(seq) {
     for (let tries = 0; tries < MAX_LOOKUPS; tries++) {
       const wire = this.#recording.event(seq);

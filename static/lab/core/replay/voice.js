@@ -77,7 +77,7 @@ export class Voice {
     return undefined;
   }
 
-  /** The piece is damaged, in a format that the browser does not play, or was not received: the picture goes on without it. */
+  /** The piece is damaged, in a format that the browser does not play, or was not received: the picture continues without it. */
   #break() {
     if (!this.#piece) return;
     this.#broken.set(this.#piece.piece, this.#piece);

@@ -11,7 +11,7 @@ import { zookeeperGroups } from "./zookeeper_groups.js";
  * @typedef {Pick<Group, "group" | "members" | "offsets" | "previous" | "leader">} Owners a group, or one that ZooKeeper holds
  * @typedef {{ partition: string, position: number | null, committed: number | null, start: number, last_stable_offset: number,
  *   high_watermark: number, end: number, lag: number | null }} Lag
- * What the assignors are asked to plan with, and a plan of one of them.
+ * The input of the assignors, and the plan that one of them returns.
  * @typedef {{ generation_id: number, partitions: Record<string, number>, members: { id: string, instance: string, topics:
  *   string[], owned: string[] }[],
  *   assignors: Record<string, string> }} GroupFacts
@@ -19,7 +19,7 @@ import { zookeeperGroups } from "./zookeeper_groups.js";
  */
 
 /**
- * The keys of the groups, by name; of two coordinators the one that the cluster knows comes first.
+ * The keys of the groups, by name; if two coordinators hold a group, the current one comes first.
  * @param {View} view
  * @returns {string[]}
  */
@@ -35,7 +35,7 @@ export function isReplaced(view, key) {
 }
 
 /**
- * The partitions that a group is about: those assigned, those committed, and all of their topics and of those that members want.
+ * The partitions of a group: the assigned and committed ones, and all others of their topics and of the topics that members subscribe to.
  * @param {View} view
  * @param {Owners} group
  * @returns {string[]}
@@ -56,7 +56,7 @@ export function memberRows(group, partitions) {
 }
 
 /**
- * The last offset that readers of committed records see the end of.
+ * A replica's last stable offset, where read_committed consumers stop.
  * @param {{ first_unstable_offset: number, high_watermark: number }} replica
  */
 export const lastStableOffset = ({ first_unstable_offset: unstable, high_watermark }) => (unstable < 0
@@ -76,7 +76,7 @@ export function lagRows(view, group, partitions) {
   });
 }
 
-/** How many records a member has not read yet of all that it owns. @param {View} view @param {import("./view.d.ts").ConsumerNode} node */
+/** The number of unread records in the partitions of a member. @param {View} view @param {import("./view.d.ts").ConsumerNode} node */
 export function memberLag(view, node) {
   const { assignment = [], positions, settings } = node;
   const group = assignment.every((name) => name in positions) ? undefined : groupNamed(view, settings["group.id"]);
@@ -87,7 +87,7 @@ export function memberLag(view, node) {
   return behind.reduce((sum, lag) => sum + Math.max(0, lag), 0);
 }
 
-/** A group as its coordinator has it, or ZooKeeper. @param {View} view @param {string} name @returns {Owners | undefined} */
+/** A group, from its coordinator or from ZooKeeper. @param {View} view @param {string} name @returns {Owners | undefined} */
 function groupNamed(view, name) {
   const key = Object.keys(view.groups).find((each) => view.groups[each].group === name && !isReplaced(view, each));
   if (key !== undefined) return view.groups[key];

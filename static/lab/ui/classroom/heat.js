@@ -15,7 +15,7 @@ class HwHeat extends HwElement {
 
   constructor() {
     super();
-    /** In a narrow place, where names open nothing: the steps, how each learner is in a word, and a legend. */
+    /** For a narrow place: only the steps, each learner's state in a word, and a legend; names open nothing. */
     this.plain = false;
   }
 

@@ -21,7 +21,7 @@ function answerOf(number, poll) {
   return kept?.round === poll.round ? kept : null;
 }
 
-/** Where the participant has moved the slider of a round to, in percent. */
+/** The position of a round's slider in percent, once the participant has moved it. */
 const moved = signal({ round: "", sure: "" });
 
 /** How sure the participant is of the answer. @param {string} round @param {number} given in percent */
@@ -55,7 +55,7 @@ class HwClassPanel extends HwElement {
     this.#keepQuestion("");
   }
 
-  /** A question that is not sent yet, across pages: the class may go on with another lesson while it is written. */
+  /** The key of an unsent question, which survives a change of page: the class may start another lesson meanwhile. */
   get #kept() {
     return `highwater.question.${classSlug.peek()}`;
   }
@@ -81,7 +81,7 @@ class HwClassPanel extends HwElement {
     this.requestUpdate();
   }
 
-  /** What there is to know of this page's lab and the lesson that the class is at. @param {Mine} mine */
+  /** Whether this page's lab is of an earlier lesson, or could not be created. @param {Mine} mine */
   #lesson({ role, own_lab: lab, lab_refused: why, taken }) {
     if (why) return html`<div class="card asked" role="status"><b>${t(`class.lesson.no_lab.${why}`)}</b>
       <p>${t("class.lesson.no_lab_todo")}</p><div class="button-row"><a class="btn small pri" href="/classes/${classSlug.value}/">${
@@ -146,7 +146,7 @@ class HwClassPanel extends HwElement {
         p: joined()?.you?.p })}>${t("board.mine.take_wheel")}</button>` : ""}</div>`;
   }
 
-  /** Undoes what a helper did: the lab goes on in a branch from before, which this page opens. @param {string} lab with the changes */
+  /** Undoes what a helper did: the lab continues in a branch from before, which this page opens. @param {string} lab with the changes */
   async #undo(lab) {
     this.undoing = lab;
     if (!await act({ op: "choose_help", kept: false })) this.undoing = "";
@@ -179,7 +179,7 @@ class HwClassPanel extends HwElement {
       ${poll.shown ? splitOf(poll) : ""}</section>`;
   }
 
-  /** States that were given: each begins a run of one's own, and what one had stays. @param {Mine} mine */
+  /** States that staff handed out: each starts a run of the learner's own, and their earlier runs stay. @param {Mine} mine */
   #handouts(mine) {
     const given = Object.entries(tree.value.handouts ?? {});
     if (!given.length || mine.role !== "learner") return "";

@@ -1,4 +1,4 @@
-// The lesson that the class is at. Staff go on with the next one, or with any of the course, in new labs for everyone.
+// The current lesson of the class. Staff start the next one, or any other of the course, in new labs for everyone.
 import { HwElement, html } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
@@ -42,7 +42,7 @@ class HwClassLesson extends HwElement {
               lessonName(slug)}</option>`)}</optgroup>`)}</select></label>
         <p>${t("board.lesson.confirm")}</p>
         ${this.chosen === at ? html`<p class="dim">${t("board.lesson.again")}</p>` : ""}
-        <p class="dim">${t("board.lesson.anew")}</p>
+        <p class="dim">${t("board.lesson.reset")}</p>
         <div class="button-row">
           <button type="button" class="btn" ?disabled=${this.beginning} @click=${() => (this.chosen = "")}>${t("dialog.cancel")}</button>
           <button class="btn pri" ?disabled=${this.beginning}>${t(this.beginning ? "board.lesson.beginning"

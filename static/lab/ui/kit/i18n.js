@@ -1,4 +1,4 @@
-// Texts in the visitor's language. The catalogue is the one that the server's templates use, and has the messages of the core, too.
+// Texts in the visitor's language. The catalogue is the one that the server's templates use, and includes the messages of the core.
 
 import { Texts } from "../../core/texts.js";
 

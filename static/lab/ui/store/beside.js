@@ -18,7 +18,7 @@ export const isBeside = signal(false);
 /** The lab that is shown there; null before its first view. @type {Signal<Player | null>} */
 export const theirs = signal(null);
 
-/** Shows both, or one's own alone. A page that follows returns to its own lab. */
+/** Shows both labs, or only the page's own. A page that follows returns to its own lab. */
 export function toggleBeside() {
   if (isHeld.peek() || !lead.peek()) return;
   if (isFollowing.peek()) leave();

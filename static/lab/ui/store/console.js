@@ -19,7 +19,7 @@ export function toggleConsole() {
   consoleOpen.value = !consoleOpen.value;
 }
 
-/** What these print is seen in the picture, too. */
+/** The picture also shows what these print. */
 const SEEN_IN_PICTURE = /^(producer|consumer|broker|link|hold|release) /;
 
 /**

@@ -254,9 +254,7 @@ def test_instructor_who_starts_over_stays_in_the_class(lab_server: LabServer, vi
 
 
 @pytest.mark.parametrize("presence", [Presence.KICKED, Presence.LEFT, Presence.WAITING])
-def test_who_is_not_in_the_class_gets_no_other_lab_of_it(
-    lab_server: LabServer, room: Class, presence: Presence
-) -> None:
+def test_outsiders_get_no_other_lab_of_the_class(lab_server: LabServer, room: Class, presence: Presence) -> None:
     participant = join_class(room, None, "", "number", "en", timezone.now()).participant
     lab_server.call(lambda host: give_own_lab(host, participant, lambda _: None))
     run = Run.objects.get(learners=participant)

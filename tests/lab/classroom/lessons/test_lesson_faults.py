@@ -1,4 +1,4 @@
-"""What meets the instant at which a lesson of a class begins: forks of the labs that it leaves, and a full disk."""
+"""Faults while a lesson of a class begins: forks of the labs that it leaves, and a full disk."""
 
 import asyncio
 import errno

@@ -395,7 +395,7 @@ def squeezed(entries: Entries, method: int) -> bytes:
     return target.getvalue()
 
 
-def spoilt(entries: Entries) -> bytes:
+def damaged_part(entries: Entries) -> bytes:
     """Compressed, and damaged."""
     data = bytearray(squeezed(entries, zipfile.ZIP_DEFLATED))
     at = data.index(b"words.json") + len(b"words.json")
@@ -446,7 +446,7 @@ BAD: dict[str, Callable[[Entries], bytes]] = {
     "bomb in a log": with_small_bomb_in_its_log,
     "misnamed": misnamed,
     "another compression": lambda entries: squeezed(entries, zipfile.ZIP_BZIP2),
-    "damaged where it is compressed": spoilt,
+    "damaged where it is compressed": damaged_part,
     "nested manifest": lambda entries: packed({**entries, "manifest.json": b'{"x":' + b"[" * 100_000}),
     "nested words": nested("words.json"),
     "nested chapters": nested("chapters.json"),

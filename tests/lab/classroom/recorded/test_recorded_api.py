@@ -46,7 +46,7 @@ RIGHT_OF = {
     "classes/<slug>/replay/": ("GET", "see"),
     "classes/<slug>/transcript/": ("GET", "see"),
 }
-"""By address: the method, and the right to the class that it takes."""
+"""By address: the method, and the right to the class that it requires."""
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +66,13 @@ def lab(classroom: Classroom, lab_server: LabServer) -> str:
         assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
         own.run("kafka-topics.sh --create --topic shown --partitions 1 --replication-factor 1")
         own.ask({"k": "time", "op": "pause"})
-        stood(teacher)
+        wait_for_pause(teacher)
         assert teacher.act("add_chapter", text="Leaders", lang="en")["k"] == "done"
         assert teacher.act("end_lead")["k"] == "done"
     return f"{slug}/main"
 
 
-def stood(page: Page) -> None:
+def wait_for_pause(page: Page) -> None:
     """Reads until the class knows that the leading lab is paused."""
     while (page.held.get("/lead_lab") or {}).get("mode") != "pause":
         page.read()
@@ -114,8 +114,14 @@ def test_recording_is_visible_to_members_only(classroom: Classroom, lab: str, ad
         "<number>": 409,
         "chapters": 400,
         "<id>": 404,
+        "<piece>": 404,
+        "<index>": 415,
+        "end": 400,
+        "voice": 400,
+        "shift": 400,
+        "file": 409,
+        "cues": 400,
     }
-    refused |= {"<piece>": 404, "<index>": 415, "end": 400, "voice": 400, "shift": 400, "file": 409, "cues": 400}
     allowed = refused.get(address.split("/")[-1], 200)
     assert status("p1") == allowed
     assert status("p2") == (403 if right in ("staff", "export") else allowed)

@@ -1,4 +1,4 @@
-// Which captions are shown, in a class and in its replay: chosen once for both, kept in the browser.
+// The choice of captions, one for classes and replays, stored in the browser.
 import { signal } from "@preact/signals-core";
 import { language } from "../../kit/i18n.js";
 
@@ -20,18 +20,18 @@ export function show(to) {
 }
 
 let before = shown.peek() === "off" ? language : shown.peek();
-/** Off, or as it was before. */
+/** Turns captions off, or back to the last choice. */
 export function toggleCaptions() {
   const now = shown.peek();
   if (now !== "off") before = now;
   show(now === "off" ? before : "off");
 }
 
-/** Those of some languages that are shown: one that was chosen and is not there gives way to the other. @param {Language[]} there */
+/** The languages of `there` that are shown. If the chosen one is not there, the first one is shown. @param {Language[]} there */
 export function displayed(there) {
   if (shown.value === "off" || shown.value === "both") return shown.value === "off" ? [] : there;
   return there.includes(shown.value) ? [shown.value] : there.slice(0, 1);
 }
 
-/** What can be chosen where there are captions in some languages. @param {Language[]} there @returns {Choice[]} */
+/** The choices where there are captions in the languages `there`. @param {Language[]} there @returns {Choice[]} */
 export const choicesOf = (there) => ["off", ...there, ...(there.length > 1 ? [/** @type {"both"} */ ("both")] : [])];

@@ -29,7 +29,7 @@ export function lookedInto() {
 /** Whether a lab is being made. */
 let isBusy = false;
 
-/** Starts a lab of one's own that continues from what the presenter has shown last. */
+/** Starts a lab of the learner's own that continues from the instant that the presenter showed last. */
 async function takeOver() {
   if (isBusy) return;
   isBusy = true;

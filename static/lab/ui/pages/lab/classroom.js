@@ -56,7 +56,7 @@ function raiseHand() {
 }
 
 /**
- * Takes a view of whom this page follows. Views of labs that staff look at come, too.
+ * Takes a view of whom this page follows. Also called for labs that staff look at.
  * @param {{ view: PageView, p: string, term: number, stage?: string }} frame `stage`: the lab, if it is on stage
  */
 function take({ view, p, term, stage: onStage }) {
@@ -104,7 +104,7 @@ function followLead() {
 
 /** Sends this page's view while its lab is shown by its person, is on stage or is being looked at. @param {ClassRoom} room */
 function tellView(room) {
-  // A new watcher needs the current view, too.
+  // A new watcher also needs the current view.
   const watchers = signal("");
   effect(() => {
     const { lead, mine, stage: onStage } = tree.value;

@@ -1,4 +1,4 @@
-// Actions on an instant of a recorded class: take over, share, compare with one's own lab.
+// Actions on an instant of a recorded class: take over, share, compare with the viewer's own lab.
 import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
@@ -24,7 +24,7 @@ export const refuse = ({ what = "", expected = "", todo = "", message }) =>
 /** Clears the message after a successful action. */
 export const settle = () => said.peek()?.tone === "bad" && (said.value = null);
 
-/** Starts a run of one's own that continues from the instant shown. */
+/** Starts a run of the viewer's own that continues from the instant shown. */
 export async function takeOver() {
   const at = place();
   if (!at || isBusy.peek() || !replay.manifest.peek()?.can.take_over) return;
@@ -40,7 +40,7 @@ export async function takeOver() {
   }
 }
 
-/** Opens the lab side by side with a run of one's own, at the instant shown. */
+/** Opens the lab side by side with a run of the viewer's own, at the instant shown. */
 export function compare() {
   const at = place();
   const known = replay.manifest.peek();

@@ -21,7 +21,7 @@ function tell() {
   room?.pageChanged();
 }
 
-/** Whoever was removed from the class, or has no right to it any more, sees why. @param {string} what @param {ClassRoom} from */
+/** Shows why to a participant who was removed from the class or has lost the right to it. @param {string} what @param {ClassRoom} from */
 function changed(what, from) {
   if (what !== "connection" || !from.closed) return;
   replay.play(false);

@@ -1,4 +1,4 @@
-// The lab that was shown, drawn at the instant of the class: in the presenter's view, or in a view of one's own.
+// The lab that was shown, drawn at the instant of the class: in the presenter's view, or in the viewer's own.
 import { Player } from "../../../core/player/player.js";
 import { anchorOf, PARTS } from "../../../core/layout/ink.js";
 import { lostRecords, sortedAlarms } from "../../../core/view/alarms.js";
@@ -107,7 +107,7 @@ function tell() {
     lost: lostRecords(shown).records };
 }
 
-/** Moving the picture switches to a view of one's own. */
+/** Moving the picture switches to the viewer's own view. */
 function mayPan() {
   replay.camera.value = "free";
   return true;

@@ -44,7 +44,7 @@ export const speed = signal(1);
 export const skips = signal(localStorage.getItem("highwater.replay.idle") !== "shown");
 /** The passage being repeated. @type {Signal<Span | null>} */
 export const loop = signal(null);
-/** The camera: the presenter's view or one's own. @type {Signal<"led" | "free">} */
+/** The camera: the presenter's view or the viewer's own. @type {Signal<"led" | "free">} */
 export const camera = signal("led");
 /** Whether the lab was stepped manually, so that its picture differs from the class's instant. */
 export const stepped = signal(false);

@@ -19,7 +19,7 @@ import { escapeKey, inline, nodeName } from "../../kit/words.js";
 const MARKS = { " ": "", "+": "new", "-": "old" };
 
 class HwZnode extends HwElement {
-  /** Whether the lines that the last change took away are shown, too. */
+  /** Whether the lines that the last change removed are also shown. */
   #diff = signal(true);
 
   /** @param {Znode} node */
