@@ -24,20 +24,20 @@ setup:  ## make or refresh .venv
 lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
 
-class: setup  ## the same for a room: people join classes over the network   (HOST=0.0.0.0 PORT=8000 TLS_CERT=FILE TLS_KEY=FILE)
+class: setup  ## the lab for a room: people join classes over the network   (HOST=0.0.0.0 PORT=8000 TLS_CERT=FILE TLS_KEY=FILE)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT) --host "$(HOST)" \
 		$(if $(TLS_CERT),--tls-cert "$(abspath $(TLS_CERT))") $(if $(TLS_KEY),--tls-key "$(abspath $(TLS_KEY))")
 
-dev: setup  ## the same for those who change it: reloads at each change, keeps the runs   (PORT=8000 DATA=data)
+dev: setup  ## the lab for development: reloads at each change, keeps the runs   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) dev --port $(PORT)
 
-test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
+test: setup  ## run all tests, including those in a real browser   (ARGS="-k name")
 	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: setup  ## in a minute: the tests without browser, ZooKeeper, JVM and network   (ARGS="-k name")
 	@$(RUN) -m pytest -q --quick -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: setup  ## lint, types, layers, generated files; the page too, where there is Node
+check: setup  ## lint, types, layers, generated files; also the page, where there is Node
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy --num-workers 2
@@ -51,7 +51,7 @@ check: setup  ## lint, types, layers, generated files; the page too, where there
 	@$(MANAGE) check_course --complete
 	@$(MANAGE) make_hero --check
 
-gen: setup  ## write the generated files again
+gen: setup  ## write the generated files
 	@$(MANAGE) gen_events
 	@$(MANAGE) gen_docs
 	@$(MANAGE) make_hero
@@ -68,10 +68,10 @@ scenarios: setup needs-dir  ## compare with transcripts of a real cluster   (DIR
 eras: setup needs-dir  ## compare clusters of each era with real old brokers   (DIR= ONLY=s1b)
 	@$(RUN) -m devtools.oracle.eras --dir "$(DIR)" --only "$(ONLY)"
 
-conformance: setup  ## Kafka's own clients and others on clusters of ours   (KIT=FOLDER ARGS="--parts java,tools")
+conformance: setup  ## third-party clients on clusters of the lab   (KIT=FOLDER ARGS="--parts java,tools")
 	@$(RUN) -m devtools.oracle.conformance $(if $(KIT),--kit "$(abspath $(KIT))") $(ARGS)
 
-oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back (needs Maven)
+oracle: setup  ## hand a cluster of the lab over to a real Kafka, and take it back (needs Maven)
 	@$(RUN) -m devtools.oracle.handover $(ARGS)
 
 needs-dir:
