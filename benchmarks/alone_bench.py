@@ -91,17 +91,11 @@ def measure(events: int, seeks: int) -> dict[str, Any]:
 
 def _in_browser(path: Path, seeks: int) -> tuple[list[float], list[float]]:
     """Milliseconds from navigation to the first state shown, of three openings; and of each seek."""
-    from playwright.sync_api import sync_playwright
-
-    from tools.ensure_chromium import ensure_chromium
+    from devtools.tour.chromium import chromium
 
     places = random.Random(1)
     opened: list[float] = []
-    with sync_playwright() as playwright:
-        executable, _ = ensure_chromium()
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+    with chromium() as browser:
         for _ in range(3):
             context = browser.new_context(
                 offline=True, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
@@ -110,7 +104,6 @@ def _in_browser(path: Path, seeks: int) -> tuple[list[float], list[float]]:
             page.goto(path.as_uri(), wait_until="commit")
             opened.append(page.evaluate(_OPENED))
         sought = [page.evaluate(_SEEK, places.random()) for _ in range(WARM_UP + seeks)][WARM_UP:]
-        browser.close()
     return opened, sought
 
 

@@ -84,17 +84,13 @@ def measure_pages() -> dict[str, Any]:
         import django
 
         django.setup()
-        from playwright.sync_api import sync_playwright
-
+        from devtools.tour.chromium import chromium
         from devtools.tour.lab_process import LabProcess
-        from tools.ensure_chromium import ensure_chromium
 
         process = LabProcess(folder)
-        path, _ = ensure_chromium()
-        with sync_playwright() as playwright:
+        with chromium() as browser:
             # The driver of the browser has an event loop, which Django takes for its own.
             os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
             try:
                 address = process.start()
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -117,7 +113,6 @@ def measure_pages() -> dict[str, Any]:
                     page.goto(f"{home}/", wait_until="load")
                     page.wait_for_selector(".mini-cell", state="attached")
                     fronts.append(page.evaluate(_FRONT))
-                browser.close()
             finally:
                 process.stop()
     starts.sort()

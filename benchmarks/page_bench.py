@@ -36,38 +36,32 @@ def measure(seconds: int) -> dict[str, Any]:
     import django
 
     django.setup()
-    from playwright.sync_api import sync_playwright
-
+    from devtools.tour.chromium import chromium
     from devtools.tour.lab_page import LabPage
-    from devtools.tour.lab_process import LabProcess
+    from devtools.tour.lab_process import started_lab
     from devtools.tour.photographer import Photographer
     from devtools.tour.tour import Tour
-    from tools.ensure_chromium import ensure_chromium
 
-    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, sync_playwright() as playwright:
-        process = LabProcess(Path(folder))
-        address = process.start()
-        try:
-            path, _ = ensure_chromium()
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
-            # The browser's driver has an event loop, which Django would treat as its own.
-            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-            tour = Tour(browser, address, Path(folder), shots=Photographer(browser, Path(folder) / "shots"))
-            lab = LabPage.of_new_run(tour, "bench").with_orders()
-            lab.speed(1)
-            for producer, partition, rate in STREAMS:
-                lab.send(f"producer open {producer} --acks all")
-                lab.send(f"producer stream {producer} {partition} {rate}")
-            lab.close_console()
-            page = lab.page
-            page.wait_for_timeout(WARM_UP_MS)
-            page.evaluate(_FORGET)
-            before = page.evaluate(_READ)
-            page.wait_for_timeout(seconds * 1_000)
-            after = page.evaluate(_READ)
-            browser.close()
-        finally:
-            process.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="highwater-bench-") as name,
+        started_lab(folder := Path(name)) as address,
+        chromium() as browser,
+    ):
+        # The browser's driver has an event loop, which Django would treat as its own.
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        tour = Tour(browser, address, folder, shots=Photographer(browser, folder / "shots"))
+        lab = LabPage.of_new_run(tour, "bench").with_orders()
+        lab.speed(1)
+        for producer, partition, rate in STREAMS:
+            lab.send(f"producer open {producer} --acks all")
+            lab.send(f"producer stream {producer} {partition} {rate}")
+        lab.close_console()
+        page = lab.page
+        page.wait_for_timeout(WARM_UP_MS)
+        page.evaluate(_FORGET)
+        before = page.evaluate(_READ)
+        page.wait_for_timeout(seconds * 1_000)
+        after = page.evaluate(_READ)
     latencies = sorted(after["latencies"])
     return {
         "seconds": seconds,

@@ -24,7 +24,6 @@ from benchmarks.server_bench import RunningLab, make_recording, ms_since, runnin
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
 WARM_UP = 3
 
 _ENCODE = """async () => {
@@ -168,13 +167,10 @@ def _enter(texts: list[str], config: dict[str, Any]) -> None:
 
 def measure(events: int, seeks: int, heard: int) -> dict[str, Any]:
     """Weights in MB, times in ms."""
-    from playwright.sync_api import sync_playwright
+    from devtools.tour.chromium import chromium
 
-    from tools.ensure_chromium import ensure_chromium
-
-    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, sync_playwright() as playwright:
-        executable, _ = ensure_chromium()
-        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+    autoplay = "--autoplay-policy=no-user-gesture-required"
+    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, chromium(autoplay) as browser:
         began_s = time.perf_counter()
         make_class(Path(folder), events, _pattern(browser))
         found: dict[str, Any] = {"made_s": round(time.perf_counter() - began_s, 1)}
@@ -185,7 +181,6 @@ def measure(events: int, seeks: int, heard: int) -> dict[str, Any]:
             found["export_mb"] = round(lab.size_of(f"/api/classes/{made.SLUG}/recording/export") / 1e6, 1)
         with running_lab(Path(folder)) as lab:
             found |= _replayed(browser, lab, seeks, heard)
-        browser.close()
     return found
 
 

@@ -56,25 +56,19 @@ def measure(changes: int) -> dict[str, Any]:
     import django
 
     django.setup()
-    from playwright.sync_api import sync_playwright
+    from devtools.tour.chromium import chromium
+    from devtools.tour.lab_process import started_lab
 
-    from devtools.tour.lab_process import LabProcess
-    from tools.ensure_chromium import ensure_chromium
-
-    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, sync_playwright() as playwright:
-        process = LabProcess(Path(folder))
-        address = process.start()
-        try:
-            path, _ = ensure_chromium()
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
-            leader, followers = teach(browser, address)
-            for page in (leader, *followers):
-                page.evaluate(_NOTE)
-            began = walk(leader, changes)
-            noted = [page.evaluate("window.noted") for page in (leader, *followers)]
-            browser.close()
-        finally:
-            process.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder,
+        started_lab(Path(folder)) as address,
+        chromium() as browser,
+    ):
+        leader, followers = teach(browser, address)
+        for page in (leader, *followers):
+            page.evaluate(_NOTE)
+        began = walk(leader, changes)
+        noted = [page.evaluate("window.noted") for page in (leader, *followers)]
     return figures(began, noted[0], noted[1:])
 
 

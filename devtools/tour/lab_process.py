@@ -6,6 +6,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -40,6 +42,16 @@ def answers(port: int) -> bool:
             return True
     except (urllib.error.URLError, TimeoutError, ConnectionError):
         return False
+
+
+@contextmanager
+def started_lab(data: Path) -> Iterator[str]:
+    """A lab on a data folder of its own, until the end of the block; gives the address that signs in. Raises NoLab."""
+    process = LabProcess(data)
+    try:
+        yield process.start()
+    finally:
+        process.stop()
 
 
 class LabProcess:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from playwright.sync_api import sync_playwright
 
-from devtools.management.commands.tour import BROWSER_ARGS, a_lab
+from devtools.management.commands.tour import a_lab
+from devtools.tour.chromium import chromium
 from devtools.tour.lab_process import NoLab
 from devtools.tour.lesson_player import play_lesson
 from lab.exercises.loader import CONTENT, OUTSIDE, ContentError, exercises, is_slug, load
-from tools.ensure_chromium import NoChromium, ensure_chromium
+from tools.ensure_chromium import NoChromium
 
 SKELETON = Path(__file__).resolve().parent.parent.parent / "lesson_skeleton"
 
@@ -77,9 +77,7 @@ class Command(BaseCommand):
         failed = 0
         hidden = options["hidden"] or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
         try:
-            with a_lab() as (address, _data, _process), sync_playwright() as playwright:
-                path, _ = ensure_chromium()
-                browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGS, headless=hidden)
+            with a_lab() as (address, _data, _process), chromium(headless=hidden) as browser:
                 page = browser.new_page(viewport={"width": 1440, "height": 900}, locale="en-US")
                 page.goto(address)
                 for slug in slugs:
@@ -88,7 +86,6 @@ class Command(BaseCommand):
                     said = f"FAILED: {played.problem}" if played.problem else "ok"
                     self.stdout.write(f"{slug}  {played.steps} steps  {played.seconds:.0f} s  {said}")
                     self.stdout.flush()
-                browser.close()
         except (NoLab, NoChromium) as error:
             raise CommandError(str(error)) from error
         if failed:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from devtools.rehearsal.demonstration import Demonstration, store_deflated
 from devtools.rehearsal.visitor import Refused
-from devtools.tour.lab_process import LabProcess, NoLab
+from devtools.tour.lab_process import NoLab, started_lab
 from lab.actions.classes.demonstration import DEMONSTRATION
 
 
@@ -21,12 +21,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with tempfile.TemporaryDirectory(prefix="highwater-demonstration-") as folder:
-            process = LabProcess(Path(folder))
             try:
-                data = asyncio.run(Demonstration(process.start(), self.stdout.write).run())
+                with started_lab(Path(folder)) as address:
+                    data = asyncio.run(Demonstration(address, self.stdout.write).run())
             except (NoLab, Refused, OSError) as error:
                 raise CommandError(str(error)) from error
-            finally:
-                process.stop()
         size = store_deflated(data, DEMONSTRATION)
         self.stdout.write(f"wrote {DEMONSTRATION} ({size} bytes)")

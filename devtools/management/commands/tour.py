@@ -10,17 +10,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from playwright.sync_api import sync_playwright
 
 from devtools.tour.chapters import CHAPTERS
 from devtools.tour.chapters.runs import delete
+from devtools.tour.chromium import chromium
 from devtools.tour.lab_process import LabProcess, NoLab, running_lab
 from devtools.tour.photographer import LANGUAGES, Photographer
 from devtools.tour.tour import Tour
-from tools.ensure_chromium import NoChromium, ensure_chromium
+from tools.ensure_chromium import NoChromium
 
-BROWSER_ARGS = ["--no-sandbox", "--disable-dev-shm-usage"]
-"""Such that it runs as root and in small containers. It opens nothing but the lab."""
 TITLES = [chapter.TITLE for chapter in CHAPTERS]
 
 
@@ -43,9 +41,7 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no chapter {title!r}. Expected: {', '.join(TITLES)}.")
         began_s = time.monotonic()
         try:
-            with a_lab() as (address, data, process), sync_playwright() as playwright:
-                path, _ = ensure_chromium()
-                browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGS)
+            with a_lab() as (address, data, process), chromium() as browser:
                 folder = (options["shots"] or settings.DATA / "tour").resolve()
                 shots = Photographer(browser, folder, languages=() if options["no_shots"] else tuple(LANGUAGES))
                 tour = Tour(browser, address, data, say=self._say, shots=shots, process=process)
@@ -55,7 +51,6 @@ class Command(BaseCommand):
                             chapter.walk(tour)
                 if not options["keep"]:
                     remove_runs(tour)
-                browser.close()
         except (NoLab, NoChromium) as error:
             raise CommandError(str(error)) from error
         if shots.taken:
