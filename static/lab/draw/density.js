@@ -32,7 +32,7 @@ export class Density {
   #palette;
   #canvas = document.createElement("canvas");
   #width = 800;
-  /** Has something changed that is to be seen at once? */
+  /** Whether a change has to be shown immediately. */
   #urgent = true;
 
   /**

@@ -28,7 +28,7 @@ const HELD_SHOWN = 2;
 const MAX_HELD_LABEL = 15;
 
 export class Flights {
-  /** Is there a message whose place depends on time? */
+  /** Whether there is a message whose place depends on time. */
   gliding = false;
   #player;
   #history;

@@ -94,7 +94,7 @@ export class Stage {
     const mover = time ?? moverOf(player);
     this.#density = new Density(this.#parts.density, player, mover, t, texts, palette);
     this.#spacetime = new SpaceTime(this.#parts.spacetime, player, mover, history, t, texts, palette);
-    // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
+    // The canvases first: setting a font on one recomputes all stale styles, and those of the SVG are stale afterwards.
     const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
     this.#pointers = new Pointers(document.body, (anchor) => this.frameOf(anchor));
     this.#ink = new Ink(document.body, (anchor) => this.frameOf(anchor),
@@ -247,7 +247,7 @@ export class Stage {
   // --- pointing ------------------------------------------------------------------------------------------------
 
   /**
-   * What is at a place of the window, such that another page finds it: a thing, or an instant on a lane; null beside all.
+   * What is at a place of the window, in a form that another page can find: a thing, or an instant on a lane; null outside of all.
    * @param {number} x
    * @param {number} y
    * @returns {Spot | null}
@@ -300,12 +300,12 @@ export class Stage {
     this.#frames.wake();
   }
 
-  /** Shows a stroke while it is drawn, in client pixels; without points it is over. @param {Point[]} points */
+  /** Shows a stroke while it is drawn, in client pixels; without points it has ended. @param {Point[]} points */
   sketch(points) {
     this.#ink.sketch(points);
   }
 
-  /** What was drawn, held to a thing; null where there is none. @param {Point[]} points client pixels @returns {Stroke | null} */
+  /** The stroke, attached to a thing; null if there is none. @param {Point[]} points client pixels @returns {Stroke | null} */
   strokeOf(points) {
     return strokeOf(points, (x, y) => this.spotAt(x, y), (anchor) => this.frameOf(anchor));
   }
@@ -360,7 +360,7 @@ export class Stage {
     return target?.type === "replica" && x ? (this.#strips.targetAt(x, y) ?? target) : target;
   }
 
-  /** Is it selected, or a record in it? @param {Target} target */
+  /** Whether it is selected, or a record in it. @param {Target} target */
   #isSelected({ type, id }) {
     const { selected } = this.#strips;
     if (selected?.type === "record" && type === "replica") return selected.id.startsWith(`${id}:`);

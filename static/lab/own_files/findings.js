@@ -2,7 +2,7 @@
 
 const MAX_FINDINGS = 300;
 
-/** Rules that are worth a word and no fault. */
+/** Rules whose violations are notes, not faults. */
 const NOTES = new Set(["table_zeros", "log_missing", "cancelled"]);
 
 export class Findings {
@@ -26,7 +26,7 @@ export class Findings {
     for (const { rule, position, values } of found) this.add(rule, position, values);
   }
 
-  /** One sentence in the place of many: takes out what broke some rules. @param {string[]} rules */
+  /** Removes the findings of some rules, which one sentence replaces. @param {string[]} rules */
   remove(rules) {
     this.list = this.list.filter(({ rule }) => !rules.includes(rule));
     for (const rule of rules) {

@@ -38,8 +38,8 @@ export class Window {
 }
 
 /**
- * For reading from the beginning to the end, always into the same memory: a gibibyte in fresh pieces would leave more behind
- * than a busy garbage collector takes away. What was read before is overwritten.
+ * For reading from the beginning to the end, always into the same memory: a gibibyte in new buffers would make garbage faster
+ * than a busy collector frees it. The previous contents are overwritten.
  */
 export class MovingWindow extends Window {
   #buffer = new Uint8Array(Math.min(this.chunk, this.file.size));
@@ -86,11 +86,11 @@ export class MovingWindow extends Window {
       this.#reader = this.file.slice(position, this.file.size).stream().getReader({ mode: "byob" });
       this.#next = position;
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // a browser whose files cannot be read into memory of ours
+      if (!(error instanceof TypeError)) throw error; // for a browser that cannot read a file into a given buffer
     }
   }
 
-  /** Lets go of the file. */
+  /** Releases the file. */
   async close() {
     await this.#reader?.cancel();
     this.#reader = null;

@@ -43,7 +43,7 @@ export class LiveClock {
     return Math.max(this.#event_us, this.#extrapolated());
   }
 
-  /** Does time advance without new frames? */
+  /** Whether time advances without new frames. */
   get runs() {
     return this.reported.mode !== "pause" && this.#extrapolated() < this.reported.horizon_us;
   }

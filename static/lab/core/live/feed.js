@@ -23,7 +23,7 @@ export class LiveFeed {
   connection = "connecting";
   /** While `lost`: seconds until the next attempt. */
   retry_in_s = 0;
-  /** Why the server will not have us, or null. @type {{ code: number, reason: string } | null} */
+  /** Why the server rejected this page, or null. @type {{ code: number, reason: string } | null} */
   closed = null;
   /** The contents of `welcome`: name, user, rights, zookeeper and so on. @type {Record<string, any> | null} */
   welcome = null;

@@ -5,7 +5,7 @@ const LATENCIES = 4096;
 export class Painted {
   /** Milliseconds, the last few thousand. @type {number[]} */
   latencies = [];
-  /** Of what came and was not painted yet. @type {number[]} */
+  /** Stamps of frames that are not painted yet. @type {number[]} */
   #stamps = [];
 
   /** @param {number} sent_ms the server's stamp, milliseconds since 1970 */
@@ -14,7 +14,7 @@ export class Painted {
   }
 
   /**
-   * All that came is drawn now.
+   * Everything received so far is drawn now.
    * @param {boolean} counts is that what the page shows?
    * @returns {number} seconds since the oldest was sent
    */

@@ -36,7 +36,7 @@ export class Picture {
     this.#now = now;
   }
 
-  /** Can it get to an event with what is here? @param {number} seq */
+  /** Whether it can get to an event with what is loaded. @param {number} seq */
   reaches(seq) {
     return this.#recording.way(this.view && this.seq, seq) !== null;
   }

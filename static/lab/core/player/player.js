@@ -354,7 +354,7 @@ export class Player {
     if (!this.isBehind) this.#feed.drawn(this.#state === "head", fps); // else not all of it is drawn yet
   }
 
-  /** Have events come that are not applied yet? */
+  /** Whether received events are not applied yet. */
   get isBehind() {
     return this.#state === "head" && this.seq < this.#feed.received;
   }

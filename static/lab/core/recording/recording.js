@@ -318,7 +318,7 @@ function end(chunk) {
   return chunk.first_seq + chunk.events.length - 1;
 }
 
-/** Does a chunk contain the state at an instant, judging by its beginning? @param {Chunk} chunk @param {number} at_us */
+/** Whether a chunk contains the state at an instant, judging by its beginning. @param {Chunk} chunk @param {number} at_us */
 function beginsBefore({ base, events }, at_us) {
   const from_us = base?.at_us ?? events[0]?.[1];
   return from_us !== undefined && (base ? at_us >= from_us : at_us > from_us);

@@ -7,7 +7,7 @@ const ANSWERS = new Set(["LeaderAndIsr", "StopReplica", "UpdateMetadata"]);
 const REQUESTS = new Set(["AlterPartition", "ControlledShutdown", "ElectLeaders", "AlterPartitionReassignments",
   "ListPartitionReassignments"]);
 
-/** Is a message something that the controller's thread will handle? Changed configurations are the broker's own affair. @param {Rpc} rpc */
+/** Whether the controller's thread will handle a message. Changed configurations are the broker's own affair. @param {Rpc} rpc */
 function isForController({ api, kind, fields }) {
   if (kind === "watch") return !fields.some(([name, value]) => name === "path" && String(value).startsWith("/config/"));
   return (kind === "response" ? ANSWERS.has(api) : REQUESTS.has(api));

@@ -56,7 +56,7 @@ export class HwChart extends HwElement {
     this.files = "";
     /** What the file with the picture is called. */
     this.saved = "";
-    /** Are the rows there as Parquet, too? */
+    /** Whether the rows can also be downloaded as Parquet. */
     this.parquet = false;
     /** @type {Figure} */
     this.figure = { data: [], layout: {}, table: { columns: [], rows: [], count: 0 } };

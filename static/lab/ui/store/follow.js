@@ -26,7 +26,7 @@ const REST_MS = 30_000;
 export const lead = signal(null);
 /** Whether the page shows what they look at. */
 export const isFollowing = signal(false);
-/** Following may not be ended, but for `isHeld` being lifted. */
+/** Whether the participant cannot end following. */
 export const isHeld = signal(false);
 
 /** The newest view of the presenter. @type {Signal<PageView | null>} */
@@ -39,7 +39,7 @@ let followed = null;
 let kept = null;
 /** @type {ReturnType<typeof setTimeout>} */
 let resting;
-/** Remembers where the drawings and the scrolled elements are; returns what puts them back. @type {() => () => void} */
+/** Remembers where the drawings and the scrolled elements are; returns a function that restores them. @type {() => () => void} */
 let remember = () => () => {};
 /** @param {() => () => void} how */
 export const setRemember = (how) => void (remember = how);

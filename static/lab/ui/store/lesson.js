@@ -55,7 +55,7 @@ export const send = async (op, more = {}) => (mayAnswer() ? ask(op, more).catch(
 /** What is chosen in a step. @param {{ id: string }} step @returns {Chosen} */
 export const chosenIn = ({ id }) => (chosen.value.step === id ? chosen.value : { ...UNDECIDED, step: id });
 
-/** Is an answer chosen that could be locked in? Then Enter does that before it steps. */
+/** Whether an answer is chosen that could be locked in: then Enter does that before it steps. */
 export const canLockIn = () =>
   Boolean(chosen.value.value) && chosen.value.confidence > 0 && askedStep()?.id === chosen.value.step;
 

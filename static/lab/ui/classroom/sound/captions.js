@@ -18,9 +18,9 @@ const MIN_US = 1.5e6;
 const Recognition = /** @type {import("../../../core/sound/recogniser.js").RecognitionType | undefined} */ (
   /** @type {any} */ (globalThis).SpeechRecognition);
 
-/** What is written is in this language. @type {Signal<Language>} */
+/** The language of the text being typed. @type {Signal<Language>} */
 const of = signal(/** @type {Language} */ (language));
-/** The last one that was kept. @type {Signal<{ from_us: number, text: string } | null>} */
+/** The last caption that was stored. @type {Signal<{ from_us: number, text: string } | null>} */
 const last = signal(null);
 /** Whether the browser recognises the language on this machine. */
 const isOffered = signal(false);
@@ -55,9 +55,9 @@ async function keep({ from_us, to_us, text }, source) {
 }
 
 class HwCaptions extends HwElement {
-  /** When the first letter of what is written came. */
+  /** When the first letter of the text was typed. */
   #began_us = 0;
-  /** When a text that the server did not get was to end: sent again, it is not shown for longer. */
+  /** The end of a text that the server did not get: sent again, it is not shown for longer. */
   #ends_us = 0;
   /** @type {Recogniser | null} */
   #recogniser = null;

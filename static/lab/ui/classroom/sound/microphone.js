@@ -19,7 +19,7 @@ const WANTED = { audio: { channelCount: 1, echoCancellation: true, noiseSuppress
  * waiting: number, offline: boolean, elsewhere: boolean }>} */
 const state = signal({ level: 0, test: "", problem: "", waiting: 0, offline: false, elsewhere: false });
 /**
- * What is as it was makes no new state: each one draws the panel again, and that asks for the state.
+ * An unchanged state is not set again: each new one redraws the panel, which asks for the state.
  * @param {Partial<typeof state.value>} changes
  */
 function set(changes) {
@@ -111,7 +111,7 @@ class Recording {
       failed: () => void this.#giveUp("sound.not_kept"),
     }));
     addEventListener("pagehide", () => void this.#tellVoice(true));
-    // Of several tabs of a browser one records and sends; the next one does when that is closed.
+    // Only one tab of a browser records and sends; when it is closed, the next one does.
     void navigator.locks.request(`highwater-sound ${slug}`, async () => {
       this.#isFirst = true;
       set({ elsewhere: false });
@@ -125,7 +125,7 @@ class Recording {
     return Boolean(this.#recorder);
   }
 
-  /** Records from now on, or not any more. @param {boolean} on */
+  /** Starts or stops recording. @param {boolean} on */
   async turn(on) {
     this.#isWanted = on;
     if (!this.#isFirst) set({ elsewhere: on });

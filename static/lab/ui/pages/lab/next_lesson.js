@@ -1,4 +1,4 @@
-// The class goes on with another lesson: a page of the class moves to its person's lab of that lesson, and says so there; an
+// The class starts another lesson: a page of the class moves to its person's lab of that lesson, and says so there; an
 // observer's page moves to what the class is shown.
 import { classSlug, tree } from "../../classroom/store.js";
 import { runOf } from "../../classroom/followed.js";
@@ -33,7 +33,7 @@ function say(slug, hasLab) {
 const HERE = "#";
 
 /**
- * Where the page goes on in a lesson that has begun: a lab in which its person works in their new one, and that of an observer where
+ * Where the page continues in a lesson that has begun: a lab in which its person works in their new one, and that of an observer where
  * the class is shown, since they may not see the earlier lab any more. Staff may look at any lab.
  * @param {Mine} mine
  * @param {Seen} seen

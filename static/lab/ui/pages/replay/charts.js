@@ -18,14 +18,14 @@ import * as replay from "./store.js";
 const KEPT = "highwater.replay.charts";
 /** Interval at which the charts get the instant while the class plays, ms. */
 const TOLD_MS = 500;
-/** Of a chart, pixels: all are in one row. */
+/** Height of a chart in pixels: all are in one row. */
 const HEIGHT = 205;
 
-/** Are charts below the picture, in place of the messages? */
+/** Whether charts are shown below the picture, in place of the messages. */
 const open = signal(localStorage.getItem(KEPT) === "shown");
-/** Is what draws them here? */
+/** Whether the module that draws them is loaded. */
 const ready = signal(false);
-/** Of which lab the charts are, `run/branch`. */
+/** The lab whose charts are shown, `run/branch`. */
 let of = "";
 /** @type {Signal<Stored | null>} */
 const stored = signal(null);
@@ -36,14 +36,14 @@ let following = null;
 /** The instant of the lab, seconds. */
 const head_s = signal(0);
 
-/** The lab that is shown, if one may have its charts: `run/branch`; else empty. */
+/** The lab that is shown, if the visitor may see its charts: `run/branch`; else empty. */
 const address = () => {
   const shown = lab.value === null ? undefined : replay.manifest.value?.labs[lab.value];
   return shown?.charts ? shown.address : "";
 };
 
 let fetched = false;
-/** What draws charts is large: it is fetched when they are asked for first. */
+/** The module that draws charts is large: it is fetched when they are first opened. */
 function fetchPlots() {
   if (fetched) return;
   fetched = true;
@@ -58,7 +58,7 @@ function fetchPlots() {
   document.head.append(script);
 }
 
-/** Draws what is stored of the lab, and has its tables made as far as it was recorded. */
+/** Draws the stored charts of the lab, and has its tables updated to the end of its recording. */
 async function load() {
   const wanted = of;
   const tables = `/api/runs/${wanted}/analytics/tables`;
@@ -106,7 +106,7 @@ const followOf = (name) => (/** @type {Json} */ mark, /** @type {number | null} 
   const at_us = isByTime(name) && x !== null ? x * 1e6 : Array.isArray(mark) ? mark[0] : mark;
   if (typeof at_us === "number" && Number.isFinite(at_us)) seekLab(Math.max(0, at_us));
 };
-/** By chart, always the same: what has not changed is not drawn again. @type {Map<string, ReturnType<typeof followOf>>} */
+/** Cached by chart, so that unchanged charts are not redrawn. @type {Map<string, ReturnType<typeof followOf>>} */
 const follows = new Map();
 /** @param {string} name */
 function follow(name) {

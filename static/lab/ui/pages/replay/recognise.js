@@ -17,7 +17,7 @@ const ASKED_MS = 1000;
 
 /** What is being recognised. @type {Signal<{ of: Language, job: Job } | null>} */
 const running = signal(null);
-/** What came of the last one, in words. */
+/** The result of the last one, as text. */
 const ended = signal("");
 
 /** @param {Language} of @param {Job} job */
