@@ -5,6 +5,7 @@ import { HwElement, html, icon, live, nothing } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
+import { isNarrow } from "../store/room.js";
 import { effect, front, moment, onShown, player, signal } from "../store/state.js";
 import { goHome, goLive, pauseWhen, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
 
@@ -113,7 +114,7 @@ class HwTransport extends HwElement {
     const text = html`<b class="mono">${rateText(shown)}</b>${isSlow ? html`
       <span class="mono reached" title=${t("transport.reached.title", { rate: rateText(rate) })}>${
         t("transport.reached", { rate: rateText(Number(reachedRate.toPrecision(2))) })}</span>` : ""}`;
-    return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
+    return html`<span class="speed-box ${isNarrow.value && speedOpen.value ? "open" : ""}">
       <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value}
         @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}${text}</button>
       <span class="speed">
