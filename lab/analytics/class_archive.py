@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -58,16 +57,7 @@ def _make(java: Java, archive: Path) -> Path:
         folder = Path(name)
         noted, made = folder / "classes", folder / "archive.jsa"
         _run_once(folder, f"-XX:DumpLoadedClassList={noted}")
-        command = [
-            str(java.executable), *TUNING, "-Xshare:dump", f"-XX:SharedClassListFile={noted}",
-            f"-XX:SharedArchiveFile={made}", "-cp", class_path(),
-        ]  # fmt: skip
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=DUMP_TIMEOUT_S, check=False,
-            )  # fmt: skip
-        if not made.exists():
+        if not java.dump_classes(noted, made, class_path(), TUNING, DUMP_TIMEOUT_S):
             raise SparkError("refusal.spark_class_archive", java=str(java.executable))
         beside = archive.with_suffix(f".{os.getpid()}")
         with beside.open("wb") as to, made.open("rb") as source:

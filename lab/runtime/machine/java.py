@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,23 @@ class Java:
     @property
     def major(self) -> int:
         return int(self.version.partition(".")[0])
+
+    def dump_classes(
+        self, class_list: Path, archive: Path, class_path: str, flags: Sequence[str], timeout_s: float
+    ) -> bool:
+        """Writes an archive of the listed classes, from which a process with these flags starts faster (class data
+        sharing). Returns whether there is an archive.
+        """
+        command = [
+            str(self.executable), *flags, "-Xshare:dump", f"-XX:SharedClassListFile={class_list}",
+            f"-XX:SharedArchiveFile={archive}", "-cp", class_path,
+        ]  # fmt: skip
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                timeout=timeout_s, check=False,
+            )  # fmt: skip
+        return archive.exists()
 
 
 def find_java() -> Java:

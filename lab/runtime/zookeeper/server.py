@@ -285,16 +285,7 @@ def _dump_classes(java: Java, folder: Path) -> Path | None:
     if not answered or not class_list.exists():
         return None
     flags = [flag for flag in JVM_FLAGS if flag.startswith("-XX:+Use")]
-    dump = [
-        str(java.executable), *flags, "-Xshare:dump", f"-XX:SharedClassListFile={class_list}",
-        f"-XX:SharedArchiveFile={archive}", "-cp", class_path(),
-    ]  # fmt: skip
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            dump, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            timeout=START_TIMEOUT_S, check=False,
-        )  # fmt: skip
-    return archive if archive.exists() else None
+    return archive if java.dump_classes(class_list, archive, class_path(), flags, START_TIMEOUT_S) else None
 
 
 # Ports and processes
