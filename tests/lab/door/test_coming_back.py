@@ -72,7 +72,7 @@ def test_closed_browser_comes_back_by_link_when_the_door_is_closed(room: Class, 
     guest.join(room.link_key, "Ada")
     staff.post(f"/classes/{room.slug}/door", op="close")
     back = guest.get(f"/join/{room.link_key}/")
-    assert back.url.endswith(f"/classes/{room.slug}/") and "p2" in back.text
+    assert back.url.endswith(f"/classes/{room.slug}/") and "(p2)." in back.text
     assert room.participants.count() == 2
 
 
@@ -85,7 +85,7 @@ def test_eight_characters_admit_another_device_once(room: Class, guest: Guest, l
     phone = Guest(lab_server)
     assert "value=" in phone.get(f"/continue/{key.replace('-', '')}/").text
     back = phone.post("/continue/", **{"pass": key.lower()})
-    assert back.url.endswith(f"/classes/{room.slug}/") and "p2" in back.text
+    assert back.url.endswith(f"/classes/{room.slug}/") and "(p2)." in back.text
     assert Guest(lab_server).post("/continue/", **{"pass": key}).status == 404
     assert guest.get(f"/classes/{room.slug}/").url.endswith(f"/classes/{room.slug}/")
 
@@ -108,7 +108,7 @@ def test_the_return_key_finds_the_same_participant_and_lab(room: Class, guest: G
     other = Guest(lab_server)
     assert other.get(f"/r/{run}/main").url.count("/sign-in/") == 1
     back = other.post(f"/return/{room.slug}/", op="key", key=key.replace("-", " ").lower())
-    assert "p2" in back.text and f"/r/{run}/main" in back.text
+    assert "(p2)." in back.text and f"/r/{run}/main" in back.text
     assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
 
 
@@ -143,7 +143,7 @@ def test_claimed_name_has_no_effect_until_staff_confirm(
     with guest.socket(run) as socket:
         socket.of_kind("welcome")
         staff.post(f"/classes/{room.slug}/people/3", op="was")
-        assert "p2" in other.get(f"/classes/{room.slug}/").text
+        assert "(p2)." in other.get(f"/classes/{room.slug}/").text
         assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
         # The previous holder of the place is out, and the old socket is closed.
         assert socket.closed()[0] == 4403
@@ -166,8 +166,8 @@ def test_board_shows_whom_somebody_at_the_door_claims_to_be_and_staff_decide_the
         assert board.act("admit", p="p4")["k"] == "done"
         assert board.act("accept_claim", p="p3")["k"] == "done"
         assert board.act("accept_claim", p="p4")["status"] == 409, "was admitted as somebody new"
-    assert "p2" in other.get(f"/classes/{room.slug}/").text
-    assert "p4" in stranger.get(f"/classes/{room.slug}/").text
+    assert "(p2)." in other.get(f"/classes/{room.slug}/").text
+    assert "(p4)." in stranger.get(f"/classes/{room.slug}/").text
     assert "/return/" in guest.get(f"/classes/{room.slug}/").url
 
 
@@ -208,4 +208,4 @@ def test_an_account_comes_back_without_cookie_or_key(room: Class, lab_server: La
     mei.post(f"/join/{room.link_key}/", name="Mei", consent="number")
     assert participant(room, 2).user == account and not participant(room, 2).is_guest
     again = Visitor(lab_server).sign_in_as("door-mei")
-    assert "p2" in again.get(f"/classes/{room.slug}/").text
+    assert "(p2)." in again.get(f"/classes/{room.slug}/").text

@@ -36,7 +36,7 @@ def test_kicked_participant_is_out_at_once_and_keeps_the_lab(
     assert guest.get(f"/r/{run}/main").status == 200
     assert guest.post("/runs/new", name="more", seed="1", brokers="1").status == 403
     staff.post(f"/classes/{room.slug}/people/2", op="let-back")
-    assert "p2" in guest.get(f"/classes/{room.slug}/").text
+    assert "(p2)." in guest.get(f"/classes/{room.slug}/").text
 
 
 def test_the_live_class_follows_the_door(room: Class, guest: Guest, staff: Visitor) -> None:
@@ -128,7 +128,7 @@ def test_guests_of_two_classes_in_one_browser_are_two_people(room: Class, staff:
     guest.join(room.link_key, "Ada")
     first = guest.new_run(brokers="1")
     guest.join(other.link_key, "Ada")
-    assert "p2" in guest.get(f"/classes/{room.slug}/").text and "p2" in guest.get(f"/classes/{other.slug}/").text
+    assert "(p2)." in guest.get(f"/classes/{room.slug}/").text and "(p2)." in guest.get(f"/classes/{other.slug}/").text
     assert participant(room, 2).user != participant(other, 2).user
     assert guest.get(f"/r/{first}/main").status == 200
     with guest.socket(first) as socket:
