@@ -226,7 +226,7 @@ def test_files_of_a_deleted_topic_are_removed_after_the_delay(shell: ShellRun) -
     assert {event.broker for event in unlinked} == {"b1", "b2"}
 
 
-def test_truncated_segments_are_renamed_too() -> None:
+def test_truncated_segments_are_renamed() -> None:
     shell = ShellRun(replica_lag_time_max_ms="30000")
     shell.at(TOPIC)
     shell.at("producer open p --acks 1 --idempotence false")
@@ -241,8 +241,7 @@ def test_truncated_segments_are_renamed_too() -> None:
     shell.at("broker start 1")
     shell.at('wait "isr orders-0 == [1,2]" 60s')
     shell.after(2)
-    if not shell.events(FilesMarkedDeleted):
-        pytest.fail("nothing was truncated: the scenario does not do what it is for")
+    assert shell.events(FilesMarkedDeleted)
 
 
 def test_on_demand_tasks_require_a_running_broker(shell: ShellRun) -> None:
