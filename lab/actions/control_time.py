@@ -12,21 +12,24 @@ MAX_CONDITION_LENGTH = 200
 
 
 async def control_time(lab: Lab, frame: Time) -> Done:
-    """Applies it; all watchers get a clock frame. Raises Refusal for a rate outside 1/1000 to 100, and
-    for a condition that cannot be awaited.
+    """Applies it; all watchers get a clock frame. Raises Refusal for a rate outside 1/1000 to 100, for
+    a condition that cannot be awaited, and for what would move a run that a class has stopped.
     """
     rate, condition = frame.value, " ".join(frame.condition.split())
     if frame.op == "rate" and rate is None:
         raise Refusal("refusal.no_rate", min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
     if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
         raise Refusal("refusal.invalid_rate", rate=rate, min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
-    if frame.op not in ("pause", "rate", "now") and lab.pacer.stopped_by is not None:
-        raise Refusal("refusal.time_stopped", 409, why=lab.pacer.stopped_by)
+    moves_time = frame.op not in ("pause", "rate", "now")
+    if moves_time:
+        lab.pacer.ensure_not_stopped()
     if lab.core == "recorded" and frame.op in ("pause", "now"):
         return Done(frame.id, lab.ring.last_seq)
 
     def job(live: LiveRun) -> Done:
         pacer = live.pacer
+        if moves_time:
+            pacer.ensure_not_stopped()
         if rate is not None:
             pacer.set_rate(rate)
         match frame.op:

@@ -32,11 +32,13 @@ async def fork_run(
 
     `at_us`: the playhead, between this event and the next one: the branch's clock starts there. `name`: of the branch;
     by default the next numbered name. Raises Refusal for an event that the branch does not have, a name that no branch
-    can have, or a line that cannot be run: then no branch is created.
+    can have, or a line that cannot be run, as while a class has stopped the run: then no branch is created.
     """
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:
         raise Refusal("refusal.before_first_event")
+    if line.strip():
+        lab.pacer.ensure_not_stopped()
     place = seek(lab.recording, seq=seq)
     at_us = max(place["at_us"], min(at_us, await _last_instant(lab, seq)))
     child = await sync_to_async(_enter)(branch, seq, at_us, name.strip())

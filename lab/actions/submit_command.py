@@ -18,14 +18,19 @@ async def submit_command(lab: Lab, source: str, frame: Do) -> Done:
 
 
 async def submit_line(lab: Lab, source: str, line: str) -> tuple[int, int]:
-    """(last event, number of the command). Raises Refusal for a line that cannot be run."""
+    """(last event, number of the command). Raises Refusal for a line that cannot be run, and for any line while a class
+    has stopped the run: a command is an event, whoever gives it.
+    """
     line = line.strip()
     if not line:
         raise Refusal("shell.line_empty")
     if len(line) > MAX_LINE_LENGTH:
         raise Refusal("refusal.line_too_long", length=len(line), max=MAX_LINE_LENGTH)
+    # Before the engine is woken for nothing; and in its thread, where the class stops it.
+    lab.pacer.ensure_not_stopped()
 
     def job(live: LiveRun) -> tuple[int, int]:
+        live.pacer.ensure_not_stopped()
         command = live.run.submit(line, source)
         return live.run.seq, command
 

@@ -199,8 +199,10 @@ class ExerciseObserver:
 def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
     """Runs the set-up of an exercise and pauses the run after it.
 
-    Raises Refusal when it cannot be run, or when the lab does not meet the exercise's needs after it.
+    Raises Refusal when it cannot be run, when a class has stopped the run, or when the lab does not meet the exercise's
+    needs after it.
     """
+    live.pacer.ensure_not_stopped()
     era = live.run.config.era
     if era != exercise.era:
         raise Refusal("refusal.exercise_era", 409, era=era, wanted=exercise.era)

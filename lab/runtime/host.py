@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 from broker_core.run import RunConfig
+from broker_core.texts import Text
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
@@ -41,6 +42,8 @@ class Host:
         self._zookeeper = zookeeper
         self._labs: dict[tuple[str, str], Lab] = {}
         self._policies: dict[str, LabPolicy] = {}
+        self._stops: dict[str, Text] = {}
+        """Runs that are stopped from outside, and why."""
         self._wakes, self._joins = WakeQueue(), WakeQueue()
         # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -56,6 +59,16 @@ class Host:
         for (slug, _), lab in self._labs.items():
             if slug == run:
                 lab.policy = policy
+
+    def note_stop(self, run: str, why: Text | None) -> list[Lab]:
+        """Labs of a run that are opened from now on are stopped, such as for a class; None: no longer. Returns those
+        that are open, which the caller has to change.
+        """
+        if why is None:
+            self._stops.pop(run, None)
+        else:
+            self._stops[run] = why
+        return [lab for (slug, _), lab in self._labs.items() if slug == run]
 
     def labs(self) -> list[Lab]:
         """The labs that are open now."""
@@ -122,6 +135,8 @@ class Host:
                 lab = self._labs[key] = Lab(
                     recording, self._wake, self._note_branches, policy=policy, wakes=self._wakes, joins=self._joins
                 )
+                if (why := self._stops.get(folder.run)) is not None:
+                    lab.pacer.stop(why)
             lab.touch()
             return lab
 

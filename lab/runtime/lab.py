@@ -313,6 +313,8 @@ class Lab:
     def time_changed(self) -> None:
         """Must be called after the pacer was changed."""
         self._driver.time_changed()
+        if self._gateway is not None:
+            self._gateway.time_changed()
 
     async def rest(self) -> None:
         """Pauses because no page is connected; returning users are notified."""

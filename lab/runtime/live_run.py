@@ -133,7 +133,8 @@ class LiveRun:
         if is_due and not self.joins_later:
             self.join_server()
         self.play_due()
-        self.poll_external_changes()
+        if self.pacer.stopped_by is None:
+            self.poll_external_changes()
 
     def play_due(self) -> None:
         """Runs what has become due, up to an event of `stops`."""

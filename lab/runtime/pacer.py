@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from broker_core.texts import Text
+from lab.texts.refusal import Refusal
 
 Mode = Literal["pause", "play", "event_paced"]
 
@@ -127,6 +128,11 @@ class Pacer:
             self.set_mode("pause")
             self._mode_after = mode
         self.stopped_by = why
+
+    def ensure_not_stopped(self) -> None:
+        """Raises Refusal (409) between `stop` and `release`: nothing may happen in the run then."""
+        if self.stopped_by is not None:
+            raise Refusal("refusal.time_stopped", 409, why=self.stopped_by)
 
     def release(self) -> None:
         """Reverts `stop`."""

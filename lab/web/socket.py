@@ -135,7 +135,8 @@ class LabSocket(HoldingSocket):
         except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except Refusal as refusal:
-            if isinstance(frame, Do):
+            # What the class itself prevents is no failure of the learner.
+            if isinstance(frame, Do) and self._lab.pacer.stopped_by is None:
                 live_classes().command_refused(f"{self._branch.run.slug}/{self._branch.name}", self._known.place.source)
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 

@@ -155,8 +155,9 @@ class ClassLabs:
     def close(self) -> None:
         """Stops watching. Labs that are paused for the class continue."""
         self._task.cancel()
-        for lab in self._open(self._stopped):
-            _change(lab, lambda lab: lab.pacer.release())
+        for run in self._stopped:
+            for lab in host().note_stop(run, None):
+                _change(lab, lambda lab: lab.pacer.release())
 
     async def _run(self) -> None:
         turn = 0
@@ -176,17 +177,16 @@ class ClassLabs:
             except TimeoutError:
                 continue
 
-    def _open(self, labs: frozenset[str]) -> list[Lab]:
-        found = (host().open_lab(*lab.split("/")) for lab in labs)
-        return [lab for lab in found if lab is not None]
-
     async def _pause(self) -> None:
-        """Stops the time of the labs that the class wants paused, of those, too, that were opened meanwhile."""
-        why = self._why
-        released, self._stopped = self._stopped - self._wanted, self._wanted
+        """Stops the runs of the labs that the class wants paused: all their branches, also those that are made or
+        opened meanwhile.
+        """
+        why, wanted = self._why, frozenset(lab.partition("/")[0] for lab in self._wanted)
+        released, self._stopped = self._stopped - wanted, wanted
         # All at once: a busy lab delays no other.
-        await asyncio.gather(*(_changed(lab, lambda lab: lab.pacer.release()) for lab in self._open(released)))
-        playing = [lab for lab in self._open(self._wanted) if lab.pacer.stopped_by != why]
+        going = [lab for run in released for lab in host().note_stop(run, None)]
+        await asyncio.gather(*(_changed(lab, lambda lab: lab.pacer.release()) for lab in going))
+        playing = [lab for run in wanted for lab in host().note_stop(run, why) if lab.pacer.stopped_by != why]
         await asyncio.gather(*(_changed(lab, lambda lab: lab.pacer.stop(why)) for lab in playing))
 
     def _look_at_lead(self) -> None:

@@ -247,6 +247,11 @@ class Gateway:
             self._arrived.append((client, None))
             self._news.set()
 
+    def time_changed(self) -> None:
+        """What arrived while a class had stopped the run may be handed over now."""
+        if self._arrived:
+            self._news.set()
+
     # what the engine says
 
     def publish(self, batch: PublishedUpdate) -> None:

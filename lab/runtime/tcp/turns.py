@@ -24,10 +24,10 @@ P = TypeVar("P", bound=Peer)
 def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[int, P]) -> None:
     """Advances time, then passes every frame that has arrived by then to the engine, then runs what they set off at
     that instant, as far as a slice may; later slices run the rest. None in place of a frame: the connection is closed.
-    `clients`: the engine's connections, by number.
+    `clients`: the engine's connections, by number. While a class has stopped the run, everything waits.
     """
     run = live.run
-    if not arrived:
+    if not arrived or live.pacer.stopped_by is not None:
         return
     live.play_due()
     at_us = live.pacer.arrival_us(run)

@@ -250,13 +250,14 @@ def test_a_field_keeps_the_focus_when_the_right_to_it_ends(staff: Page, ada: Pag
     assert found == []
 
 
-def test_time_of_all_labs_is_not_available_while_the_class_is_paused(staff: Page, ada: Page) -> None:
+def test_time_and_commands_are_not_available_while_the_class_is_paused(staff: Page, ada: Page) -> None:
     found = asked(ada)
     ada.reload()
     expect(ada.locator(".hw-node.broker.up")).to_have_count(3)
     staff.get_by_role("button", name="Pause all labs").click()
     expect(sentence(ada)).to_contain_text("The instructor has paused all labs.")
     expect(play(ada)).to_have_attribute("aria-disabled", "true")
+    expect(ada.locator("hw-produce .btn.pri")).to_have_attribute("aria-disabled", "true")
     speed = ada.locator("hw-transport [type=range]")
     expect(speed).to_be_enabled()
     press(ada, " ", ".", "Enter")

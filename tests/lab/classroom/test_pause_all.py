@@ -1,7 +1,10 @@
 """Acceptance statement 16: "Pause all" stops the labs of a class, whatever they do, and resuming restores each."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -18,9 +21,9 @@ from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Mode
-from tests.support.classroom.class_pages import page_of
+from tests.support.classroom.class_pages import Classroom, page_of
 from tests.support.classroom.lesson_room import remove_class
-from tests.support.lab_server import LabServer, Visitor
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 LESSON = next(iter(exercises().values()))
 WAYS: tuple[tuple[Mode, float], ...] = (
@@ -124,3 +127,80 @@ def test_pause_all_stops_every_lab_and_resuming_restores_its_mode_and_rate(
     ends = dict(zip(labs.names(), (seq for seq, _ in stopped), strict=True))
     seen = [event for _, at_us, _, _, event in log if isinstance(event, LabsSeen) and paused_us < at_us <= ended_us]
     assert all(seq <= ends.get(p, seq) for event in seen for p, seq, _ in event.moved), "none has a later class time"
+
+
+@pytest.fixture
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    made = Classroom(lab_server, chapter=LESSON.slug)
+    yield made
+    made.close()
+
+
+API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+"""A request of an application: version 0, correlation 7, no client id."""
+COMMAND = {"k": "do", "line": "broker kill 1"}
+STEP = {"k": "time", "op": "step_event"}
+START = {"k": "exercise", "op": "start", "exercise": LESSON.slug}
+
+
+async def until(host: Host, run: str, holds: Callable[[Lab], object]) -> None:
+    """Waits until something holds for the open lab of a run."""
+    lab = host.open_lab(run, "main")
+    assert lab is not None
+    while not holds(lab):
+        await asyncio.sleep(0.01)
+
+
+def is_fed(lab: Lab) -> bool:
+    """Whether something of an application has arrived."""
+    return lab._gateway is not None and lab._gateway.has_waiting
+
+
+def refusal_of(frame: dict[str, Any]) -> str:
+    assert frame["k"] == "no", frame
+    return str(frame["what"])
+
+
+def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
+    lab_server: LabServer, classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Acceptance statement 16: neither its learner nor a helper, a lesson, an application or ZooKeeper."""
+    polled, poll = [], LiveRun.poll_external_changes
+
+    def noted(live: LiveRun) -> None:
+        polled.append(live.pacer.stopped_by)
+        poll(live)
+
+    monkeypatch.setattr(LiveRun, "poll_external_changes", noted)
+    run, ada_, teacher_ = classroom.give_lab("p2"), classroom.visitors["p2"], classroom.visitors["p1"]
+    with classroom.page("p1") as teacher, ada_.socket(run) as ada:
+        host, _, port = ada.of_kind("welcome")["bootstrap"].split(",")[0].partition(":")
+        teacher.until("snap")
+        teacher.until_held("/people/p2 lab", f"{run}/main")
+        ada.ask({"k": "time", "op": "pause"})
+        assert teacher.act("begin_help", p="p2")["k"] == "done"
+        with teacher_.socket(run) as helper, socket.create_connection((host, int(port)), PATIENCE_S) as application:
+            assert teacher.act("pause_all")["k"] == "done"
+            lab_server.call(lambda host: until(host, run, lambda lab: lab.pacer.stopped_by))
+            seq = ada.ask({"k": "time", "op": "now"})["seq"]
+            application.sendall(API_VERSIONS)
+            lab_server.call(lambda host: until(host, run, is_fed))
+            for page, frame in ((ada, COMMAND), (helper, COMMAND), (ada, START), (ada, STEP)):
+                assert "the instructor has paused all labs" in refusal_of(page.ask(frame)), frame
+            assert ada.ask({"k": "time", "op": "rate", "value": 20})["k"] == "done", "it applies later"
+            assert ada.ask({"k": "time", "op": "now"})["seq"] == seq
+            # The past may be looked at, also in a branch of its own, which is paused as the others.
+            fork = f"/api/runs/{run}/main/fork"
+            assert ada_.post_json(fork, {"seq": seq, "line": "broker kill 1"}).status == 409
+            made = ada_.post_json(fork, {"seq": seq}).json["branch"]
+            with ada_.socket(run, made) as forked:
+                assert "the instructor has paused all labs" in refusal_of(forked.ask(COMMAND))
+            assert all(why is None for why in polled)
+            assert teacher.act("resume_all")["k"] == "done"
+            lab_server.call(lambda host: until(host, run, lambda lab: lab.pacer.stopped_by is None))
+            ada.ask({"k": "time", "op": "play"})
+            size, correlation = struct.unpack(">ii", application.recv(8, socket.MSG_WAITALL))
+            assert size > 4 and correlation == 7, "what it asked has waited"
+            ada.run("kafka-topics.sh --list")
+        assert teacher.act("pause_all")["k"] == "done"
+        assert teacher.held["/people/p2"]["refused"] == 0, "what the class prevents does not count against a learner"

@@ -52,7 +52,8 @@ export const detaches = (interaction) => detaching.has(interaction);
 
 /**
  * What a control takes. `answer`: the right to act in the page's own lab, whichever is shown; `live`: the right to time, even
- * while the past is shown, which the page plays by itself; `speed`: the same as `time`, but a paused class does not end it.
+ * while the past is shown, which the page plays by itself; `speed`: the same as `time`, but a paused class does not end it. A paused
+ * class ends `act`, `time` and `live`.
  * @typedef {Right | "answer" | "live" | "speed"} Taken
  */
 

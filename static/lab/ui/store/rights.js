@@ -14,7 +14,7 @@ import { computed, effect, isOwn, moment, ownWelcome, signal, welcome } from "./
  * @typedef {{ text: string, ways?: Way[] }} Reason one sentence
  */
 
-/** Whether the class has stopped the time of the page's own lab. */
+/** Whether the class has stopped the page's own lab: its time, and with it commands. */
 export const isStopped = signal(false);
 const isPast = computed(() => moment.value.isPast);
 
@@ -27,10 +27,11 @@ export const holds = (right) => held.value?.includes(right) ?? true;
 /** What is not available, as words: only a change of them redraws anything. */
 const lacking = computed(() => {
   const playsPast = isOwn.value && isPast.value; // The page plays it by itself.
-  const lacksLive = !holds("time") || (isOwn.value && isStopped.value);
+  const stops = isOwn.value && isStopped.value;
+  const lacksLive = !holds("time") || stops;
   /** @type {Record<Taken, boolean>} */
   const found = {
-    act: !holds("act"),
+    act: !holds("act") || stops,
     fork: !holds("fork"),
     time: !playsPast && lacksLive,
     live: lacksLive,

@@ -83,6 +83,9 @@ function looking(p, person) {
   if (!help) return { text: t("watch.looking", { name }), ways: [way("board.begin_help", { op: "begin_help", p })] };
   if (help.by !== me() || help.until_us) return { text: t("watch.helped", { name }) };
   const ways = [way("board.end_help", { op: "end_help", p })];
+  if (isStopped.value) {
+    return { text: t("watch.stopped_helping", { name }), ways: [way("board.resume_all", { op: "resume_all" }), ...ways] };
+  }
   if (!holds("time")) ways.unshift(way("watch.take_wheel", { op: "take_wheel", p }));
   return { text: t(holds("time") ? "watch.helping" : "watch.helping_without_time", { name }), ways };
 }
@@ -104,6 +107,7 @@ export function tellWhy() {
   tellReason(why);
   effect(() => {
     const { paused, mine } = tree.value;
-    isStopped.value = Boolean(paused) && mine?.role === "learner" && runOf(mine.lab) === ownRun();
+    const isLearners = mine?.role === "learner" ? runOf(mine.lab) === ownRun() : Boolean(lookedInto());
+    isStopped.value = Boolean(paused) && isLearners;
   });
 }
