@@ -5,7 +5,7 @@ import logging
 from contextvars import Context
 
 from lab.classroom.board import Now
-from lab.classroom.room import Room, Seat
+from lab.classroom.room import REPLAYS, Room, Seat
 from lab.classroom.wall_rows import NO_ROW, WallRows
 from lab.protocol.frames import encode
 from lab.runtime.classes.tiles import LabName, Tiles
@@ -44,7 +44,7 @@ class ClassWall:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(load.tiles_s)
-            staff = self._room.staff_seats()
+            staff = [seat for seat in self._room.staff_seats() if seat.place != REPLAYS]
             if staff:
                 try:
                     read = await self._tiles.sweep()

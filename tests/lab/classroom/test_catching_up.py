@@ -1,17 +1,22 @@
 """Latecomers who replay a class while it goes on: what staff know of them, and when they hold no place any more."""
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from lab.actions.classes import people
+from lab.actions.classes.wall import ClassWall
 from lab.classroom.acts import Given, facts, ops
 from lab.classroom.frames import LookedAt, PointFrame
 from lab.classroom.presence import Sockets
 from lab.classroom.room import Room
 from lab.models import Participant
+from lab.runtime.classes.tiles import LabName, LabTile, Tiles
+from lab.runtime.host import Host
+from lab.runtime.sharing.load import Load
 from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, US, WATCHER
 from tests.support.classroom.open_rooms import Chair, HandClocks, begun, run
@@ -172,6 +177,32 @@ def test_a_replay_gets_nothing_of_what_is_shown_now(tmp_path: Path) -> None:
         volatile = {"view", "point", "caption"}
         assert volatile <= {frame["k"] for frame in await bob.frames()}
         assert volatile.isdisjoint(frame["k"] for frame in await ada.frames())
+        await room_.close()
+
+    run(test)
+
+
+def test_labs_are_read_for_the_wall_only_while_staff_have_more_than_the_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        swept = asyncio.Event()
+
+        async def sweep(_: Tiles) -> dict[LabName, LabTile]:
+            swept.set()
+            return {}
+
+        monkeypatch.setattr(Tiles, "sweep", sweep)
+        monkeypatch.setattr(Load, "tiles_s", 0)
+        room_ = await begun(tmp_path)
+        Chair(room_, TEACHER, place="replay")
+        wall = ClassWall(room_, cast(Host, None))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not swept.is_set()
+        Chair(room_, TEACHER, place="board")
+        await swept.wait()
+        wall.close()
         await room_.close()
 
     run(test)
