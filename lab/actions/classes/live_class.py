@@ -231,9 +231,9 @@ class LiveClass:
     def _facts(self, numbers: Collection[int] | None) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
         chosen = classroom.participants.all() if numbers is None else classroom.participants.filter(number__in=numbers)
-        people = list(chosen.select_related("run", "claims").prefetch_related("run__branches").order_by("number"))
+        ordered = chosen.select_related("run", "claims").prefetch_related("run__branches").order_by("number")
+        people = self.words.take_names(lambda: list(ordered.all()))
         for person in people:
-            self.words.name_as(person.source, person.nickname)
             if person.user_id is not None:
                 self._users[person.source] = person.user_id
         return list(facts_of(classroom, people, self.room.now_us()))
