@@ -197,6 +197,7 @@ def measure_forks(recording: Any, rounds: int = 15) -> dict[str, float]:
             seq = random_numbers.randrange(1, recording.last_seq + 1)
             began_s = time.perf_counter()
             forked = engine.fork_recording(recording, seq, branch_folder("r1", f"main-{number + 2}", runs=runs))
+            forked.sync()
             live = engine.wake(forked, Pacer(), zookeeper.address)
             live.collect()
             taken.append(ms_since(began_s))

@@ -41,21 +41,22 @@ class _InputPlace(msgspec.Struct, array_like=True):
 def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recording:
     """Begins the recording of a branch with the events of `parent` up to `seq`, and the inputs that led to them.
 
-    Sealed segments are shared by hard links, so that the age of a run costs nothing. Raises Refusal if the first inputs
-    were not kept.
+    Sealed segments are shared by hard links, so that the age of a run costs nothing. The caller has to `sync` or
+    `close` the recording: until then it does not survive a power loss. Raises Refusal if the first inputs were not
+    kept.
     """
     if parent.first_seq > 1:
         raise history_not_kept(parent)
     folder.recording.mkdir(parents=True)
     with parent.still():
-        parent.logs.copy_events(seq, folder)
         for name in (KEYFRAMES, TIMELINE):
             with suppress(FileNotFoundError):
                 shutil.copyfile(parent.folder.recording / name, folder.recording / name)
         copy_vocabularies(parent.folder.recording, folder.recording, seq)
+        begin_identity(folder, identity_of(parent.folder), seq)
         inputs = parent.inputs()
-    begin_identity(folder, identity_of(parent.folder), seq)
-    recording = Recording(folder)
+        logs = parent.logs.copy_events(seq, folder)
+    recording = Recording(folder, logs=logs)
     recording.append_inputs([(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)])
     folder.checkpoints.mkdir()
     for path in parent.folder.checkpoints.glob("*"):

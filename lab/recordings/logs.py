@@ -110,8 +110,10 @@ class RecordedLogs:
         """The last written event at or before an instant; 0 before the first."""
         return self._events.seq_at(at_us)
 
-    def copy_events(self, last_seq: int, folder: BranchFolder) -> None:
-        """Copies the events log up to `last_seq`. Segments that are full and all of which stays are linked."""
+    def copy_events(self, last_seq: int, folder: BranchFolder) -> "RecordedLogs":
+        """Copies the events log up to `last_seq`, and returns the logs of the copy, open and not synced. Segments that
+        are full and all of which stays are linked.
+        """
         target = folder.recording / f"{EVENTS}-0"
         target.mkdir(parents=True)
         source = self.folder.recording / f"{EVENTS}-0"
@@ -132,7 +134,7 @@ class RecordedLogs:
         copied = RecordedLogs(folder)
         if rest:
             copied.append_events([(event.at_us, event.record) for event in rest])
-        copied.close()
+        return copied
 
     def forget(self, last_seq: int, input_count: int) -> None:
         """Deletes the segments of events up to `last_seq` and of the first `input_count` inputs."""

@@ -51,10 +51,11 @@ class Recording:
         *,
         is_bounded: bool = False,
         derived: Callable[[int], None] = lambda seq: None,
+        logs: RecordedLogs | None = None,
     ) -> None:
         """Opens a recording; with a `header`, begins one. `is_bounded`: `forget` will be called. `derived`: called with
-        how many events have been read of those from which something must be derived; it may raise. Raises Refusal for a
-        recording that cannot be read.
+        how many events have been read of those from which something must be derived; it may raise. `logs`: its logs, if
+        they are open already. Raises Refusal for a recording that cannot be read.
         """
         self.folder = folder
         #: of the events and what is derived from them; taken before the others
@@ -62,13 +63,13 @@ class Recording:
         self._inputs_lock = threading.RLock()
         self._pending_lock = threading.Lock()
         self._is_bounded = is_bounded
-        self._open(header, derived)
+        self._open(logs or RecordedLogs(folder, header, is_bounded=is_bounded), derived)
         if header is not None:
             begin_identity(folder)
         note_vocabulary(folder.recording, self.last_seq + 1)
 
-    def _open(self, header: Header | None, derived: Callable[[int], None] = lambda seq: None) -> None:
-        self.logs = RecordedLogs(self.folder, header, is_bounded=self._is_bounded)
+    def _open(self, logs: RecordedLogs, derived: Callable[[int], None] = lambda seq: None) -> None:
+        self.logs = logs
         try:
             self._derivation = Derivation(self.logs, derived)
         except BaseException:
@@ -89,7 +90,7 @@ class Recording:
         with self._lock, self._inputs_lock:
             self.made_to = max(self.made_to, self.last_seq)
             self.logs.abandon()
-            self._open(None)
+            self._open(RecordedLogs(self.folder, is_bounded=self._is_bounded))
 
     @property
     def config(self) -> dict[str, Any]:

@@ -98,7 +98,13 @@ class Host:
         """A new branch that shares the events up to `seq` with `branch`; its engine is right after them."""
         parent = await self.lab(run, branch)
         folder = self.folder(run, new_branch)
-        lab = await self._open(folder, lambda: engine.fork_recording(parent.recording, seq, folder))
+
+        def forked() -> Recording:
+            recording = engine.fork_recording(parent.recording, seq, folder)
+            recording.sync()
+            return recording
+
+        lab = await self._open(folder, forked)
         await lab.wake()
         return lab
 

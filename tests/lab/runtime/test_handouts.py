@@ -1,10 +1,13 @@
 """Handouts: an instant that is set aside once, and copies of it that cost links."""
 
+import os
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from broker_core.log import LEADER_EPOCH_CHECKPOINT
 from broker_core.log.producers import producer_recovery
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.folder import BranchFolder
@@ -167,6 +170,32 @@ def test_page_of_a_copy_shows_it_without_reading_its_events(
         write_summary(taken, plays=True)
     assert before.last_seq == taken.last_seq and before.topics == ["orders"] and sum(before.density) == taken.last_seq
     assert read_summary(taken.folder) == msgspec.structs.replace(before, plays=True)
+
+
+def test_handout_waits_for_the_hardware_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in it is made final at its end, so no file is synced before that, too."""
+    recording, live = busy_run(tmp_path / "runs", 500)
+    run_lines(live, ["broker kill 2"])
+    recording.roll()
+    saving = live.save_for_handout()
+    assert saving is not None and saving.result() == recording.last_seq
+    synced: Counter[Path] = Counter()
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced[Path(f"/proc/self/fd/{descriptor}").readlink()] += 1
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    made = handout_folder("kite", 1, data=tmp_path)
+    make_handout(recording, recording.last_seq, made)
+    monkeypatch.undo()
+    # An epoch that begins is stored at once.
+    files = {path: n for path, n in synced.items() if not path.is_dir() and path.name != LEADER_EPOCH_CHECKPOINT}
+    assert files and set(files.values()) == {1}, files
+    assert (made.recording / ".kafka_cleanshutdown").exists(), "a copy needs no recovery"
+    assert Recording(copy(tmp_path, made, 1)).last_seq == recording.last_seq
+    live.abandon()
 
 
 def test_copy_is_independent_of_the_run_and_the_handout(tmp_path: Path, handout: BranchFolder) -> None:
