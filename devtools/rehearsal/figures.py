@@ -1,5 +1,6 @@
 """What a rehearsal measures: delays as percentiles, what the server process used."""
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,14 +42,15 @@ class ProcessUse:
 
 @dataclass
 class Figures:
-    """Times in milliseconds.
+    """Times in milliseconds. What was not measured is NaN: 0 is a figure.
 
     Attributes:
         joins: from the first request of a participant to the first picture of the class.
         acts: from sending an act to its event on the board.
         behind: how much later than the first socket an observer got an event.
         stalled, free: the same of events while a page has stopped reading, and while none has: of each event its p99.
-        followed: frames of the leading lab at observers; `followed_per_s`: while figures of the server were taken.
+        followed: frames of the leading lab at observers who show it; `followed_per_s`: while figures of the server were
+            taken.
         crowd: from the first of those who join within five seconds to the last whose page shows the class;
             `crowd_frames` is the most that one of them got until then.
         leader: from the server's stamp of a frame of the lab that leads to its page.
@@ -77,7 +79,7 @@ class Figures:
     first_lab: float = float("nan")
     labs: float = float("nan")
     crowd: float = float("nan")
-    crowd_frames: int = 0
+    crowd_frames: float = float("nan")
     paused: float = float("nan")
     looked: float = float("nan")
     given: float = float("nan")
@@ -90,9 +92,14 @@ class Figures:
     commands: int = 0
     refused: int = 0
     lost: int = 0
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    rss_mb: float = 0.0
+    wall_s: float = float("nan")
+    cpu_s: float = float("nan")
+    rss_mb: float = float("nan")
+
+    @property
+    def core_percent(self) -> float:
+        """Processor time of the server, of one core."""
+        return 100 * self.cpu_s / self.wall_s
 
     @property
     def stalled_ratio(self) -> float:
@@ -112,7 +119,7 @@ class Figures:
             "followed_per_s": self.followed_per_s,
             "labs_ms": self.labs,
             "crowd_ms": self.crowd,
-            "crowd_frames": float(self.crowd_frames),
+            "crowd_frames": self.crowd_frames,
             "leader_p99_ms": percentile(self.leader, 0.99),
             "late_p99_ms": percentile(self.late, 0.99),
             "first_lab_ms": self.first_lab,
@@ -122,13 +129,15 @@ class Figures:
             "given_seq": self.given_seq,
             "first_woken_ms": self.woken[0],
             "last_woken_ms": self.woken[1],
-            "core_percent": 100 * self.cpu_s / max(self.wall_s, 1e-9),
+            "core_percent": self.core_percent,
             "rss_mb": self.rss_mb,
             "sockets_lost": float(self.lost),
         }
 
     def lines(self) -> list[str]:
         """The report, a line a figure."""
+        has_followed = not math.isnan(self.followed_per_s)
+        followed = f"  leading lab at observers {self.followed_per_s:.0f} frames/s" if has_followed else ""
         looked = [
             f"acts in charts    {len(self.learned):6}  p50 {_ms(self.learned, 0.5)}  p95 {_ms(self.learned, 0.95)}",
             f"rounds of Spark   {self.rounds:6}  {100 * self.rounds_share:.0f} % of one core",
@@ -141,11 +150,11 @@ class Figures:
             f"participants late {len(self.late):6}  p50 {_ms(self.late, 0.5)}  p99 {_ms(self.late, 0.99)}",
             f"one page stalled  {len(self.stalled):6}  p99 {_ms(self.stalled, 0.5)}, without it {_ms(self.free, 0.5)}",
             f"first lab         {self.first_lab:6.0f} ms  the others in {self.labs:.0f} ms",
-            f"all labs paused   {self.paused:6.0f} ms  leading lab at observers {self.followed_per_s:.0f} frames/s",
+            f"all labs paused   {self.paused:6.0f} ms{followed}",
             f"look shown after  {self.looked:6.0f} ms  state given in {self.given:.0f} ms, "
             f"engines after {self.woken[0]:.0f} to {self.woken[1]:.0f} ms",
             f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",
-            f"server            {100 * self.cpu_s / max(self.wall_s, 1e-9):5.0f} % of one core, {self.rss_mb:.0f} MB",
+            f"server            {self.core_percent:5.0f} % of one core, {self.rss_mb:.0f} MB",
             *(looked if self.rounds else ()),
         ]
 

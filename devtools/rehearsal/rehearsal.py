@@ -176,7 +176,8 @@ class Rehearsal:
             if self._plan.faults:
                 await self._fault()
         self.figures.wall_s = time.monotonic() - began_s
-        self.figures.followed_per_s = self.figures.followed / self.figures.wall_s
+        if self._plan.following:
+            self.figures.followed_per_s = self.figures.followed / self.figures.wall_s
         self.figures.cpu_s = self._use.cpu_s() - cpu_s
         self.figures.rss_mb = self._use.rss_mb()
 

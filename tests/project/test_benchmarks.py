@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.__main__ import BENCHES, main, run_bench
 from benchmarks.bars import BARS, Bar, judge, show
+from devtools.management.commands.rehearse_class import statement_lines
+from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.rehearsal import Plan, Rehearsal
 from devtools.rehearsal.visitor import Refused
@@ -45,6 +47,13 @@ def test_both_sides_of_a_ratio_are_shown() -> None:
 
 def test_figures_have_significant_digits() -> None:
     assert [show(figure) for figure in (0, 0.954, 3, 12.5, 123456.7)] == ["0", "0.95", "3", "12.5", "123,457"]
+
+
+def test_rehearsal_reports_figures_that_are_0_and_none_that_it_has_not_measured() -> None:
+    figures = Figures(wall_s=60.0, cpu_s=0.0, paused=0.0, followed_per_s=0.0)
+    said = [line.rpartition(": ")[2] for line in statement_lines(figures)]
+    assert said == ["0 frames/s (≥ 1,000) short", "0 % (≤ 70) ok", "0 ms (≤ 1,000) ok"]
+    assert "frames/s" in str(figures.lines()) and "frames/s" not in str(Figures().lines())
 
 
 def test_no_figure_has_two_bars() -> None:

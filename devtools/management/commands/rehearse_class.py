@@ -64,18 +64,18 @@ class Command(BaseCommand):
 
     def _rehearse(self, address: str, pid: int, plan: Plan) -> None:
         figures = asyncio.run(Rehearsal(address, pid, plan, self.stdout.write).run())
-        for line in [*figures.lines(), *_statements(figures)]:
+        for line in [*figures.lines(), *statement_lines(figures)]:
             self.stdout.write(line)
 
 
-def _statements(figures: Figures) -> Iterator[str]:
-    """The figures that belong to acceptance statements (docs/CLASSES.md), each with its bar; the bars are for a class
-    of 40 learners, 15 of whom are active, and 200 observers.
+def statement_lines(figures: Figures) -> Iterator[str]:
+    """The measured figures that belong to acceptance statements (docs/CLASSES.md), each with its bar; the bars are for
+    a class of 40 learners, 15 of whom are active, and 200 observers.
     """
     found = figures.as_json()
     rows = [judge(bar, found) for bar in BARS if bar.bench == "class" and statement_of(bar)]
     for row in sorted(rows, key=lambda one: one.statement):
         # A rehearsal measures less than the bench: no crowd, and without observers nothing of them.
-        if row.measured and not math.isnan(row.measured):
+        if row.measured is not None and not math.isnan(row.measured):
             measured = f"{show(row.measured)} {row.unit}".strip()
             yield f"statement {row.statement:>2}: {row.name}: {measured} ({row.bar}) {row.verdict}"
