@@ -107,6 +107,24 @@ def test_mistakes_are_counted_live_and_shown_without_names(
     instructor_ends_the_class_and_sees_the_summary(staff, learners[0])
 
 
+def staff_can_begin_it_in_their_lab(desk: Page, name: str, slug: str) -> None:
+    desk.get_by_role("button", name=f"Next lesson: {name}").click()
+    dialog = desk.get_by_role("dialog", name="Begin a lesson")
+    expect(dialog.get_by_label("Lesson of the course")).to_have_value(slug)
+    assert violations(desk, within="hw-class-panel") == []
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+
+
+def what_she_does_in_the_lesson_ends_following(ada: Page, title: str) -> None:
+    """Acceptance statement 11: it is about her own lab."""
+    ada.get_by_role("tab", name="Lesson").click()
+    expect(ada.locator("hw-exercise h2")).to_have_text(title)
+    ada.locator("hw-exercise button.hint").click()
+    expect(ada.locator("hw-exercise .hint.shown")).to_be_visible()
+    expect(ada.locator("hw-unavailable")).to_be_empty()
+
+
 def test_pages_of_labs_go_on_with_the_class_to_the_next_lesson(
     staff: Page, newcomer: Callable[[], Page], lab_server: LabServer
 ) -> None:
@@ -135,6 +153,9 @@ def test_pages_of_labs_go_on_with_the_class_to_the_next_lesson(
     makes_mistake(lab_server, staff, "p2", MESSAGE)
     expect(staff.locator("hw-mistakes li")).to_have_count(1)
     ada.locator("#class-question").fill("Why")
+    staff_can_begin_it_in_their_lab(desk, name, following.slug)
+    for page in (ada, olga):
+        expect(page.locator("hw-class-lesson")).to_have_count(0)
     staff.get_by_role("button", name=f"Next lesson: {name}").click()
     dialog = staff.get_by_role("dialog", name="Begin a lesson")
     expect(dialog).to_contain_text("Everyone gets a new lab at the lesson's start.")

@@ -1,4 +1,4 @@
-// The class at the side of the learner's lab: notes of staff, the poll, hand and questions.
+// The class at the side of a lab: notes of staff, the poll, hand and questions of a learner; the next lesson for staff.
 import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
@@ -6,11 +6,14 @@ import { language, t } from "../kit/i18n.js";
 import { keepVote, keptVote } from "../kit/kept_votes.js";
 import { runOf } from "./followed.js";
 import { lookedAt, ownLab } from "./looked_at.js";
+import "./lesson.js";
 import "./refusal.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
 import { act, answerText, classSlug, clockText, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
+
+const STAFF = ["instructor", "co-instructor"];
 
 /** @param {number} poll */
 const ballotOf = (poll) => ({ slug: classSlug.value, p: joined()?.you?.p ?? "", poll });
@@ -235,7 +238,10 @@ class HwClassPanel extends HwElement {
     if (mine.waits) return html`<div class="class-panel"><p>${t("board.mine.waits")}</p></div>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
-    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#lesson(mine)}${this.#told(mine)}
+    // Who presents goes on with the class from there.
+    const teaches = STAFF.includes(mine.role) && Object.values(tree.value.people ?? {}).some(({ role }) => role === "learner");
+    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${
+      teaches ? html`<hw-class-lesson class="button-row"></hw-class-lesson>` : ""}${this.#lesson(mine)}${this.#told(mine)}
       ${this.#asked(mine)}${this.#poll(mine)}
       ${this.#handouts(mine)}
       ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals-core";
 /** @typedef {{ slug: string, number: string, title: string }} Lesson */
 /** @typedef {{ title: string, lessons: Lesson[] }} Chapter */
 
-/** In the language of the page. @type {Signal<Chapter[]>} */
+/** In the language of the page. The page of a lab sets them. @type {Signal<Chapter[]>} */
 export const chapters = signal(JSON.parse(document.getElementById("class-lessons")?.textContent ?? "[]"));
 
 const all = () => chapters.value.flatMap(({ lessons }) => lessons);

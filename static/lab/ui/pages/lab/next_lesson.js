@@ -1,5 +1,6 @@
 // The class starts another lesson: a page of the class moves to its person's lab of that lesson, and says so there; an
 // observer's page moves to what the class is shown.
+import { chapters } from "../../classroom/lessons.js";
 import { classSlug, tree } from "../../classroom/store.js";
 import { runOf } from "../../classroom/followed.js";
 import { ownLab } from "../../classroom/looked_at.js";
@@ -50,7 +51,21 @@ let isLeaving = false;
 /** This page may come back from the browser's memory. */
 addEventListener("pageshow", ({ persisted }) => (isLeaving &&= !persisted));
 
+/** The lessons of the course by chapter, for staff who choose one: this page has them without the chapters' titles. */
+function listLessons() {
+  /** @type {Map<string, import("../../classroom/lessons.js").Chapter>} */
+  const found = new Map();
+  for (const { slug, number, title } of exercises) {
+    const n = number.split(".")[0];
+    const chapter = found.get(n) ?? { title: t("class.lesson.chapter", { n }), lessons: [] };
+    chapter.lessons.push({ slug, number, title: title[short] });
+    found.set(n, chapter);
+  }
+  chapters.value = [...found.values()];
+}
+
 export function followLessons() {
+  listLessons();
   const key = `highwater.class.${classSlug.peek()}`;
   let told = 0;
   let refused = "";
