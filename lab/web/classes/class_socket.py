@@ -62,7 +62,7 @@ from lab.classroom.frames import (
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
 from lab.classroom.room import REPLAYS
-from lab.models import Class, Participant, Role
+from lab.models import Class, Participant, Presence, Role
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -89,12 +89,18 @@ MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
 
 
+class _Removed(Exception):
+    """Somebody was in the class, and is not any more."""
+
+
 def _found(person: ScopePerson, slug: str) -> tuple[Class, Participant]:
     """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they are
-    not in.
+    not in, and _Removed.
     """
     member = person.guest_in(slug) or membership_in(person.user, slug)
     if member is None:
+        if Participant.objects.filter(classroom__slug=slug, user=person.user, presence=Presence.KICKED).exists():
+            raise _Removed
         raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
     return member.classroom, member
 
@@ -121,6 +127,8 @@ class ClassSocket(HoldingSocket):
             self._classroom, self._member = found
             self.entered()
             self._live: LiveClass = await live_classes().of(self._classroom)
+        except _Removed:
+            await self._close(CLOSE_RIGHT_ENDED, text("class_act.removed"))
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)

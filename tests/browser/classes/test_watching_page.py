@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
-from lab.models import Run
+from lab.models import Class, Run
 from tests.support.axe import violations
 from tests.support.classroom.class_browser import join, open_class_panel
 from tests.support.lab_page import MODULES, PHONE, TABLET, WIDE, nothing_sticks_out, press, settle, shown
@@ -266,6 +266,22 @@ def test_time_and_commands_are_not_available_while_the_class_is_paused(staff: Pa
     staff.get_by_role("button", name="Resume all labs").click()
     expect(sentence(ada)).to_be_empty()
     expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_who_is_removed_is_told_in_their_lab_which_they_keep_and_cannot_join_again(staff: Page, ada: Page) -> None:
+    link = Class.objects.get().link_key
+    staff.get_by_role("button", name="Lead the class").click()
+    expect(sentence(ada)).to_contain_text("You are following Instructor.")
+    staff.locator(".tile").first.click()
+    staff.get_by_role("button", name="Remove from the class").click()
+    expect(staff.locator(".tile")).to_have_count(0)
+    expect(ada.locator(".messages")).to_contain_text("You are no longer in this class.")
+    expect(ada.locator("hw-class-panel")).to_have_text("The connection was closed: You are no longer in this class.")
+    expect(sentence(ada)).to_be_empty()
+    expect(ada.locator("hw-following button")).to_have_count(0)
+    expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
+    ada.goto(f"{staff.url.split('/classes/')[0]}/join/{link}/")
+    expect(ada.get_by_role("status")).to_have_text("Staff have removed you from this class.")
 
 
 def test_an_observer_acts_nowhere(staff: Page, ada: Page) -> None:

@@ -25,7 +25,7 @@ class HwClassTop extends HwElement {
       ${info?.ended ? "" : html`<button class="chip"
         @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
           t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
-      ${closed ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
+      ${closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
         : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
   }
 }

@@ -9,7 +9,7 @@ import { lookedAt, ownLab } from "./looked_at.js";
 import "./lesson.js";
 import "./refusal.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
-import { act, answerText, classSlug, clockText, currentPoll, joined, now_us, tree } from "./store.js";
+import { act, answerText, classSlug, clockText, connection, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 
@@ -231,6 +231,8 @@ class HwClassPanel extends HwElement {
 
   render() {
     const { mine, class: info } = tree.value;
+    const { closed, state } = connection.value;
+    if (closed && state !== "open") return html`<div class="class-panel"><p>${t("board.closed", { why: closed })}</p></div>`;
     if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
     if (info?.ended) return html`<div class="class-panel"><p>${t("board.mine.ended")}</p><div class="button-row">
       ${mine.role === "learner" ? html`<a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a>` : ""}
@@ -238,7 +240,7 @@ class HwClassPanel extends HwElement {
     if (mine.waits) return html`<div class="class-panel"><p>${t("board.mine.waits")}</p></div>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
-    // Who presents goes on with the class from there.
+    // Presenters start the next lesson from here.
     const teaches = STAFF.includes(mine.role) && Object.values(tree.value.people ?? {}).some(({ role }) => role === "learner");
     return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${
       teaches ? html`<hw-class-lesson class="button-row"></hw-class-lesson>` : ""}${this.#lesson(mine)}${this.#told(mine)}

@@ -47,6 +47,17 @@ export function enterClass(slug) {
   showArrivals();
   speakToLearner(speech);
   addKey("j", () => void raiseHand());
+  forgetWhenClosed();
+}
+
+/** A page whose connection to the class was closed for good, as of somebody who was removed, shows nothing of it any more. */
+function forgetWhenClosed() {
+  effect(() => {
+    const { state, closed } = connection.value;
+    if (!closed || state === "open") return; // The reason comes with the end.
+    tree.value = {};
+    notify("bad", t("board.closed", { why: closed }));
+  });
 }
 
 /** Raises the hand with the instant shown, or lowers it. */
