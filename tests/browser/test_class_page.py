@@ -90,7 +90,40 @@ def ink_stays_at_its_node(staff: Page, ada: Page) -> None:
     assert len((stroke.get_attribute("points") or "").split()) >= 4
     leading.get_by_role("button", name="Clear ink").click()
     expect(stroke).to_have_count(0)
+    what_only_concerns_a_learner_does_not_end_following(staff, leading, ada)
     leading.close()
+
+
+def what_only_concerns_a_learner_does_not_end_following(staff: Page, leading: Page, ada: Page) -> None:
+    """Acceptance statement 11: hand, question, mark, vote, table, copy and language."""
+    panel, following = ada.locator(".class-panel"), ada.locator("hw-following button[aria-pressed=true]")
+    panel.get_by_role("button", name="Your hand is up").click()
+    panel.get_by_role("button", name="Raise hand").click()
+    expect(panel.get_by_role("button", name="Your hand is up")).to_be_visible()
+    panel.get_by_label("Ask a question").fill("Why three brokers?")
+    panel.get_by_role("button", name="Send").click()
+    expect(panel.locator(".ask-list")).to_contain_text("Why three brokers?")
+    panel.get_by_role("button", name="Mark this instant").click()
+    expect(following).to_be_visible()
+    open_poll(staff, "Ready?")
+    panel.get_by_role("radio", name="yes").check()
+    panel.get_by_role("button", name="Answer", exact=True).click()
+    expect(panel).to_contain_text("Your answer: yes")
+    staff.get_by_role("button", name="Close the poll").click()
+    staff.get_by_role("button", name="End the poll").click()
+    expect(following).to_be_visible()
+    leading.locator(".cv-h .seg button", has_text="Table").click()
+    ada.locator("hw-table th button", has_text="LEO").click()
+    expect(ada.locator("hw-table th[aria-sort=ascending]", has_text="LEO")).to_be_visible()
+    ada.locator("hw-table").get_by_role("button", name="Copy as CSV").first.click()
+    expect(following).to_be_visible()
+    # It is the page that changes its language; it follows again at once.
+    for language, place in (("zh-CN", "课堂"), ("en", "Class")):
+        ada.locator(f"[data-preference=language][data-value='{language}']").click()
+        expect(ada.locator("html")).to_have_attribute("lang", language)
+        expect(ada.locator("hw-table td").first).to_be_visible()
+        expect(following).to_be_visible()
+        ada.get_by_role("tab", name=place, exact=True).click()
 
 
 def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Page) -> None:
@@ -122,15 +155,20 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     expect(staff.get_by_text("Overrule")).to_be_visible()
 
 
-def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
-    """It is counted later, so that its time does not reveal its author; the page keeps it over a reload."""
+def open_poll(staff: Page, question: str) -> None:
+    """An anonymous poll with two choices."""
     staff.get_by_text("New poll").click()
     maker = staff.locator(".make-poll form")
-    maker.get_by_label("Question").fill("Was that clear?")
+    maker.get_by_label("Question").fill(question)
     maker.get_by_label("Choice 1", exact=True).fill("yes")
     maker.get_by_label("Choice 2", exact=True).fill("no")
     maker.get_by_role("button", name="Prepare the poll").click()
     staff.get_by_role("button", name="Open the poll").click()
+
+
+def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
+    """It is counted later, so that its time does not tell whose it is; the page keeps it over a reload."""
+    open_poll(staff, "Was that clear?")
     ada.get_by_role("radio", name="yes").check()
     ada.get_by_role("button", name="Answer", exact=True).click()
     expect(ada.locator(".class-panel")).to_contain_text("Your answer: yes")
@@ -201,7 +239,7 @@ def other_look_on_phones(staff: Page, ada: Page) -> None:
 
 
 def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], complaints: list[str]) -> None:
-    """Acceptance statements 1 (code, name, join), 13 (looks from the wall and from a question) and 25."""
+    """Acceptance statements 1 (code, name, join), 11, 13 (looks from the wall and from a question) and 25."""
     link = staff.locator(".address a").get_attribute("href") or ""
     ada, noah = newcomer(), newcomer()
     join(ada, link, "Ada")

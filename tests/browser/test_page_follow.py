@@ -173,7 +173,7 @@ def walk_lane(page: Page) -> None:
 
 
 #: By the names of static/lab/ui/store/interactions.js, which lists for all 32 whether they end following. Those that
-#: take a class or a lesson are judged in tests/js/following.test.mjs alone.
+#: take a class or a lesson are judged in test_class_page.py and classes/test_mistakes_page.py.
 DETACHING: dict[str, Callable[[Page], object]] = {
     "command": type_line,
     "fork": lambda page: (press(page, "b"), page.locator("dialog .btn.pri").click()),

@@ -17,7 +17,7 @@ from lab.runtime.host import Host
 from tests.support.axe import violations
 from tests.support.classroom.class_browser import join, open_class_panel
 from tests.support.classroom.door import class_of, clean_door, start_class
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, press
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import LabServer
 
 LESSON = "001-high-watermark-two-fetches"
@@ -171,8 +171,7 @@ def test_pages_of_labs_go_on_with_the_class_to_the_next_lesson(
     assert desk.url.split("?")[0] == olga.url.split("?")[0]
     # She follows the presenter's new lab, and has her own.
     expect(ada.locator("hw-unavailable")).to_contain_text("You are following Instructor.")
-    press(ada, "f")
-    expect(ada.locator("hw-exercise h2")).to_have_text(following.exercise.title.en)
+    what_she_does_in_the_lesson_ends_following(ada, following.exercise.title.en)
     for size in (PHONE, WIDE):
         staff.set_viewport_size(size)
         nothing_sticks_out(staff)
