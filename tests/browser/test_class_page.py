@@ -167,7 +167,7 @@ def open_poll(staff: Page, question: str) -> None:
 
 
 def anonymous_answer_is_shown_to_its_author(staff: Page, ada: Page) -> None:
-    """It is counted later, so that its time does not tell whose it is; the page keeps it over a reload."""
+    """It is counted later, so that its time does not reveal its author; the page keeps it over a reload."""
     open_poll(staff, "Was that clear?")
     ada.get_by_role("radio", name="yes").check()
     ada.get_by_role("button", name="Answer", exact=True).click()
