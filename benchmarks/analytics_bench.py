@@ -29,6 +29,7 @@ from benchmarks.ending import run
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
 
+from benchmarks.loads.recordings import record  # noqa: E402
 from lab.analytics.class_archive import make_class_archive  # noqa: E402  (needs the settings)
 from lab.analytics.figures.stored import STAGES  # noqa: E402
 from lab.analytics.jobs import Analyst, Job  # noqa: E402
@@ -40,43 +41,13 @@ from lab.analytics.store.ledger import BranchEntry  # noqa: E402
 from lab.analytics.store.publish import Changes, TableChange, publish  # noqa: E402
 from lab.analytics.tables.registry import TABLES  # noqa: E402
 from lab.recordings.folder import BranchFolder, branch_folder  # noqa: E402
-from lab.runtime.engine import begin_recording  # noqa: E402
-from lab.runtime.headless.rehearsal import rehearsal_run  # noqa: E402
 
-EVENTS = 100_000
 COLD_ROUNDS = 3
 WARM_ROUNDS = 5
 MESSAGES = 1_700_000
 APIS = 20
 QUESTION = "select api, count(*) as n, avg(sent_us) as sent_us from silver.rpcs group by api"
 SQL_ROUNDS = 3
-#: (line, simulated second at which it is typed)
-SCRIPT = (
-    ("kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3", 0),
-    ("producer open all --acks all", 1),
-    ("producer open one --acks 1", 1),
-    ("producer open none --acks 0", 1),
-    ("producer stream all orders-0 100", 1),
-    ("producer stream one orders-1 60", 1),
-    ("producer stream none orders-2 40", 1),
-    ("broker kill 2", 6),
-    ("broker start 2", 16),
-)
-
-
-def record(folder: BranchFolder) -> int:
-    """A run of `EVENTS` events; returns the last seq."""
-    run = rehearsal_run(7)
-    recording = begin_recording(folder, run.config)
-    lines = list(SCRIPT)
-    began_us = run.now_us
-    while run.seq < EVENTS:
-        while lines and run.now_us >= began_us + lines[0][1] * 1_000_000:
-            run.submit(lines.pop(0)[0])
-        run.advance(run.now_us + 250_000)
-        recording.append_events(run.take())
-    recording.close()
-    return recording.last_seq
 
 
 def start(analyst: Analyst) -> None:

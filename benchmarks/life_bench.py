@@ -1,4 +1,4 @@
-"""A cluster that applications live on: `manage.py cluster` under the load of `benchmarks.life_load`. Prints JSON.
+"""A cluster that applications live on: `manage.py cluster` under the load of `benchmarks.loads.life_load`. Prints JSON.
 
 A probe sends an ApiVersionsRequest ten times a second and measures the answer; memory and disk are read once a second.
 Besides, clusters of three brokers that nothing uses: what an hour of their recording takes.
@@ -142,7 +142,7 @@ def measure_life(data: Path, seconds: float, topics: int, rate: float, arguments
         probe = Probe(running.bootstrap)
         load = subprocess.Popen(
             [
-                *(sys.executable, "-m", "benchmarks.life_load", running.bootstrap, "--seconds", str(seconds)),
+                *(sys.executable, "-m", "benchmarks.loads.life_load", running.bootstrap, "--seconds", str(seconds)),
                 *("--topics", str(topics), "--rate", str(rate)),
             ],
             cwd=ROOT,

@@ -1,4 +1,4 @@
-"""A recorded class of 90 minutes (`recorded_class.py`), sealed and replayed in Chromium. Prints JSON.
+"""A recorded class of 90 minutes (`loads/recorded_class.py`), sealed and replayed in Chromium. Prints JSON.
 
 `audio`: at 20 places, how far the begin of a tone is from the picture of the stroke that was drawn at that instant.
 `seek`: to random instants, until the picture is complete. `open`: until the picture is there, the first time after the
@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import recorded_class as made
 from benchmarks.ending import run
+from benchmarks.loads import recorded_class as made
 from benchmarks.server_bench import RunningLab, make_recording, ms_since, running_lab
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from benchmarks.bars import BARS, judge
 from benchmarks.life_bench import measure
-from benchmarks.life_load import RECORDS_PER_TRANSACTION
+from benchmarks.loads.life_load import RECORDS_PER_TRANSACTION
 
 
 def test_life_bench_measures_every_figure_and_loses_no_record() -> None:

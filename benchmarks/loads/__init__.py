@@ -1,0 +1,1 @@
+"""What benches work on: recordings, a recorded class, and the load of a cluster."""
