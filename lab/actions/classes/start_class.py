@@ -59,7 +59,7 @@ def start_class(
 
 
 def enter_instructor(classroom: Class, user: User) -> None:
-    """Creates a class whose p1 is the user."""
+    """Enters the user as p1 of a new class."""
     name = _name_of_instructor(user)
     Participant.objects.create(
         classroom=classroom,

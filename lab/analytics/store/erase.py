@@ -19,7 +19,7 @@ from lab.analytics.store.vacuum import vacuum
 
 ACTS = "bronze.acts"
 UNITS = ("log", "class", "all")
-"""Tables that are made of acts."""
+"""The units of tables that are made of acts."""
 _NAMING = ("log", "who", "payload")
 
 

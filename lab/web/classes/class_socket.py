@@ -90,7 +90,7 @@ MAX_REASON_BYTES = 123
 
 
 class _Removed(Exception):
-    """Somebody was in the class, and is not any more."""
+    """The person was removed from the class."""
 
 
 def _found(person: ScopePerson, slug: str) -> tuple[Class, Participant]:

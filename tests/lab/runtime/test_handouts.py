@@ -173,7 +173,7 @@ def test_page_of_a_copy_shows_it_without_reading_its_events(
 
 
 def test_handout_waits_for_the_hardware_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything in it is made final at its end, so no file is synced before that, too."""
+    """Everything in it is made final at its end, so no file is synced earlier."""
     recording, live = busy_run(tmp_path / "runs", 500)
     run_lines(live, ["broker kill 2"])
     recording.roll()
