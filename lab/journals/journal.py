@@ -281,7 +281,7 @@ class JournalFolder:
 
     def abandon(self) -> None:
         """Closes the files as they are: the next opening checks them."""
-        self._disk.close()
+        self._close_files()
 
     def close(self) -> None:
         """Closes the files as a clean shutdown does."""
@@ -289,6 +289,9 @@ class JournalFolder:
         for journal in self._journals.values():
             journal.close()
         self._disk.replace_file(CLEAN_SHUTDOWN, b"")
+        self._close_files()
+
+    def _close_files(self) -> None:
         for disk in (self._disk, *self._disks.values()):
             disk.close()
 

@@ -42,8 +42,9 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
     """Begins the recording of a branch with the events of `parent` up to `seq`, and the inputs that led to them.
 
     Sealed segments are shared by hard links, so that the age of a run costs nothing. The caller has to `sync` or
-    `close` the recording: until then it does not survive a power loss. Raises Refusal if the first inputs were not
-    kept.
+    `close` the recording: until then it does not survive a power loss. If the process is killed before this returns,
+    the recording may lack inputs, and opening it, for example for a stored `Branch` that refers to it, recovers its own
+    files only. Raises Refusal if the first inputs were not kept.
     """
     if parent.first_seq > 1:
         raise history_not_kept(parent)
@@ -56,11 +57,17 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
         begin_identity(folder, identity_of(parent.folder), seq)
         inputs = parent.inputs()
         logs = parent.logs.copy_events(seq, folder)
-    recording = Recording(folder, logs=logs)
-    recording.append_inputs([(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)])
-    folder.checkpoints.mkdir()
-    for path in parent.folder.checkpoints.glob("*"):
-        if path.suffix[1:] in SUFFIXES:
-            link(path, folder.checkpoints / path.name)
-    Checkpoints(folder).forget_after(seq)
+    try:
+        recording = Recording(folder, logs=logs)
+        recording.append_inputs(
+            [(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)]
+        )
+        folder.checkpoints.mkdir()
+        for path in parent.folder.checkpoints.glob("*"):
+            if path.suffix[1:] in SUFFIXES:
+                link(path, folder.checkpoints / path.name)
+        Checkpoints(folder).forget_after(seq)
+    except BaseException:
+        logs.abandon()
+        raise
     return recording

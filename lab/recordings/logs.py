@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from broker_core.log import LEADER_EPOCH_CHECKPOINT, LogConfig
+from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, LogConfig, OffsetCheckpoint
+from broker_core.partitions import TopicPartition
+from broker_core.sim.disk import RealDisk
 from broker_core.texts import Text, text
 from lab.journals.journal import CLEAN_SHUTDOWN, JournalFolder, Stamped, journal_config
 from lab.recordings.base import read_base
@@ -128,12 +130,19 @@ class RecordedLogs:
                 data = segment.log.read(0, position)
                 (target / f"{name}.log").write_bytes(data)
         shutil.copyfile(source / LEADER_EPOCH_CHECKPOINT, target / LEADER_EPOCH_CHECKPOINT)
-        # What is linked or copied needs no recovery, which would write to files that the two share.
+        # What is linked needs no recovery, which would write to files that the two share: neither now nor, if the
+        # process is killed before the copy is synced, at its next opening.
+        points = OffsetCheckpoint(RealDisk(folder.recording, physical_fsync=False), RECOVERY_POINT_CHECKPOINT)
+        points.write({TopicPartition(EVENTS, 0): boundary})
         (folder.recording / CLEAN_SHUTDOWN).touch()
         rest = self.events(first_offset, last_seq)
         copied = RecordedLogs(folder)
-        if rest:
-            copied.append_events([(event.at_us, event.record) for event in rest])
+        try:
+            if rest:
+                copied.append_events([(event.at_us, event.record) for event in rest])
+        except BaseException:
+            copied.abandon()
+            raise
         return copied
 
     def forget(self, last_seq: int, input_count: int) -> None:

@@ -101,7 +101,11 @@ class Host:
 
         def forked() -> Recording:
             recording = engine.fork_recording(parent.recording, seq, folder)
-            recording.sync()
+            try:
+                recording.sync()
+            except BaseException:
+                recording.logs.abandon()
+                raise
             return recording
 
         lab = await self._open(folder, forked)

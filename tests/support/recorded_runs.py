@@ -1,6 +1,7 @@
 """Runs with recordings for tests: an engine, driven by hand, whose events are written down as the lab does it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from broker_core.run import RunConfig
@@ -26,6 +27,15 @@ class Wall:
 
 def folder_of(root: Path, branch: str = "main", run: str = "r1") -> BranchFolder:
     return branch_folder(run, branch, runs=root)
+
+
+def open_files(root: Path) -> list[Path]:
+    """The files below a folder that this process has open."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the descriptor of this listing
+            found.append(entry.readlink())
+    return [path for path in found if path.is_relative_to(root)]
 
 
 def begin(root: Path, config: RunConfig = CONFIG) -> tuple[Recording, LiveRun]:

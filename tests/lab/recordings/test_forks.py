@@ -1,5 +1,6 @@
 """Branches: what they share, that they go their own way, and cores that wake."""
 
+import errno
 import itertools
 import os
 import shutil
@@ -15,6 +16,7 @@ from lab.actions.fork_run import next_name
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.disk import disk_image
 from lab.recordings.fork import fork_recording
+from lab.recordings.logs import RecordedLogs
 from lab.recordings.process_copy import ProcessCopy
 from lab.recordings.recording import Recording
 from lab.runtime import engine
@@ -22,7 +24,7 @@ from lab.runtime.live_run import LiveRun
 from lab.runtime.machine.descriptors import use_all_descriptors
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
-from tests.support.recorded_runs import busy_run, folder_of, open_again, run_lines, run_until_events
+from tests.support.recorded_runs import busy_run, folder_of, open_again, open_files, run_lines, run_until_events
 
 
 def contents(root: Path) -> dict[Path, bytes]:
@@ -92,6 +94,46 @@ def test_sealed_segments_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert parent.records(1, 4_000)[:3_500] == forked.records(1, 3_500)
     live.abandon()
     live_fork.abandon()
+
+
+def test_recovery_of_a_fork_that_was_not_synced_leaves_the_parent_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lab.recordings import logs
+
+    monkeypatch.setitem(logs._SEGMENT_BYTES, logs.EVENTS, 20_000)
+    parent, live = busy_run(tmp_path, 4_000)
+    fork_recording(parent, 3_500, folder_of(tmp_path, "main-2")).logs.abandon()
+    parent.flush()
+    files = [path for path in (parent.folder.recording / "events-0").iterdir() if path.stat().st_nlink > 1]
+    assert {".log", ".index", ".timeindex"} <= {path.suffix for path in files}
+    before = [(path.read_bytes(), path.stat()) for path in files]
+    forked = Recording(folder_of(tmp_path, "main-2"))
+    after = [(path.read_bytes(), path.stat()) for path in files]
+    assert [data for data, _ in after] == [data for data, _ in before]
+    assert [found.st_mtime_ns for _, found in after] == [found.st_mtime_ns for _, found in before]
+    assert forked.records(1, 3_500) == parent.records(1, 3_500)
+    live.abandon()
+    parent.close()
+    forked.close()
+
+
+@pytest.mark.parametrize("fails", [(RecordedLogs, "append_events"), (Recording, "append_inputs")])
+def test_fork_that_fails_leaves_no_file_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: tuple[type, str]
+) -> None:
+    def fail(self: object, data: object) -> None:
+        raise OSError(errno.ENOSPC, "planted")
+
+    parent, live = busy_run(tmp_path, 600)
+    folder = folder_of(tmp_path, "main-2")
+    monkeypatch.setattr(*fails, fail)
+    # What was raised refers to the files, so that only closing them closes them.
+    with pytest.raises(OSError, match="planted") as raised:
+        fork_recording(parent, 500, folder)
+    assert raised.tb and open_files(folder.path) == []
+    monkeypatch.undo()
+    live.abandon()
 
 
 # Checkpoints

@@ -13,13 +13,14 @@ import pytest
 from broker_core.run import Run
 from lab.protocol.frames import No
 from lab.recordings.logs import RecordedLogs, Stamped
+from lab.recordings.recording import Recording
 from lab.runtime import lab as lab_module
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 from tests.support.labs import Page, connected, play, set_mode, submit, until
-from tests.support.recorded_runs import CONFIG, TOPIC
+from tests.support.recorded_runs import CONFIG, TOPIC, open_files
 
 
 def test_failed_engine_notifies_pages_and_restarts_from_the_recording(
@@ -204,6 +205,25 @@ def test_nothing_is_recorded_after_a_failed_write(tmp_path: Path, monkeypatch: p
         await lab.act(set_mode("play"))
         await until(lambda: _has_topic(lab, "third"))
         assert not any(_has_topic(lab, name) for name in topics)
+
+    play(tmp_path, scene)
+
+
+def test_fork_that_cannot_be_synced_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        sync = Recording.sync
+
+        def fail(recording: Recording) -> None:
+            if recording is lab.recording:
+                return sync(recording)
+            raise OSError(errno.ENOSPC, "planted")
+
+        monkeypatch.setattr(Recording, "sync", fail)
+        # What was raised refers to the files, so that only closing them closes them.
+        with pytest.raises(OSError, match="planted") as raised:
+            await host.fork("r1", "main", lab.recording.last_seq, "main-2")
+        assert raised.tb and open_files(host.folder("r1", "main-2").path) == []
 
     play(tmp_path, scene)
 
