@@ -115,6 +115,11 @@ class Lab:
         return self._live
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether time is stopped from outside of the run, such as for a class."""
+        return self.pacer.stopped_by is not None
+
+    @property
     def is_playing(self) -> bool:
         return self._live is not None and self.pacer.running
 

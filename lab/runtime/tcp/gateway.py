@@ -47,6 +47,9 @@ POLL_S = 0.005
 class GatewayLab(Protocol):
     """What the gateway needs of a lab."""
 
+    @property
+    def is_stopped(self) -> bool: ...
+
     async def act(self, job: Callable[[LiveRun], None]) -> None: ...
 
 
@@ -242,10 +245,24 @@ class Gateway:
         self._open.discard(client)
         self.closed_count += 1
         self._waiting -= client.in_flight
-        client.in_flight = 0
-        if client.is_reported:
+        if client.is_reported and not self._withdraw(client):
             self._arrived.append((client, None))
             self._news.set()
+        client.in_flight = 0
+
+    def _withdraw(self, client: Client) -> bool:
+        """While a class has stopped the run, removes the frames of a connection that the engine does not know: else
+        they would accumulate, however few connections are open. Returns whether the engine got none of them. The lab's
+        thread may take frames meanwhile.
+        """
+        if client.number is not None or not self._engine.is_stopped:
+            return False
+        withdrawn = 0
+        for arrived in [each for each in self._arrived.copy() if each[0] is client]:
+            with contextlib.suppress(ValueError):
+                self._arrived.remove(arrived)
+                withdrawn += 1
+        return withdrawn == client.in_flight
 
     def time_changed(self) -> None:
         """What arrived while a class had stopped the run may be handed over now."""

@@ -36,7 +36,7 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
         try:
             client, frame = arrived.popleft()
         except IndexError:
-            # The gateway was closed meanwhile.
+            # Frames were withdrawn, or the gateway was closed.
             break
         if frame is None:
             if client.number is not None:

@@ -118,6 +118,8 @@ def test_responses_of_a_closing_connection_are_dropped() -> None:
 class Idle:
     """An engine that gets no requests."""
 
+    is_stopped = False
+
     async def act(self, job: Callable[[LiveRun], None]) -> None:
         raise AssertionError("nobody is connected")
 
@@ -157,8 +159,59 @@ def test_port_in_use_is_retried_at_intervals(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(scene())
 
 
+class Stopped:
+    """An engine that a class has stopped: it takes no frame."""
+
+    is_stopped = True
+
+    async def act(self, job: Callable[[LiveRun], None]) -> None:
+        return
+
+
+def test_engine_is_not_given_requests_of_connections_that_were_closed_while_it_was_stopped() -> None:
+    def lost(gateway: Gateway, number: int | None = None, *, is_taken: bool = False) -> Client:
+        client, wire = Client(gateway, broker_id=1, request_bytes_max=1_000), Wire()
+        client.connection_made(wire)
+        client.number = number
+        client.data_received(framed(b"a", b"b"))
+        if is_taken:
+            gateway._arrived.popleft()
+        wire.close()
+        client.connection_lost(None)
+        return client
+
+    async def scene() -> None:
+        engine = Stopped()
+        gateway = Gateway(engine, {1: 0})
+        gateway.publish(PublishedUpdate([], [], 0, None, "pause", 1.0, 0, listeners={1: Listener(0, 1_000, 0)}))
+        open_one = Client(gateway, broker_id=1, request_bytes_max=1_000)
+        open_one.connection_made(Wire())
+        for _ in range(3):
+            lost(gateway)
+        assert not gateway._arrived and not gateway.has_waiting
+        known = lost(gateway, 7)
+        assert list(gateway._arrived) == [(known, b"a"), (known, b"b"), (known, None)]
+        gateway._arrived.clear()
+        taken = lost(gateway, is_taken=True)
+        assert list(gateway._arrived) == [(taken, None)], "the engine is about to know it"
+        open_one.data_received(framed(b"a"))
+        lost(gateway)
+        assert list(gateway._arrived) == [(taken, None), (open_one, b"a")]
+        gateway._arrived.clear()
+        engine.is_stopped = False
+        quick = lost(gateway)
+        assert list(gateway._arrived) == [(quick, b"a"), (quick, b"b"), (quick, None)], (
+            "as Kafka handles what it has read"
+        )
+        await gateway.close()
+
+    asyncio.run(scene())
+
+
 class Closed:
     """An engine of a lab that has just been closed."""
+
+    is_stopped = False
 
     async def act(self, job: Callable[[LiveRun], None]) -> None:
         raise Refusal("refusal.branch_closed", 409)
