@@ -136,7 +136,7 @@ class LabSocket(HoldingSocket):
             await self._refuse_frame(refusal)
         except Refusal as refusal:
             # What the class itself prevents is no failure of the learner.
-            if isinstance(frame, Do) and self._lab.pacer.stopped_by is None:
+            if isinstance(frame, Do) and refusal.id != "refusal.time_stopped":
                 live_classes().command_refused(f"{self._branch.run.slug}/{self._branch.name}", self._known.place.source)
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from broker_core.texts import Text
 from lab.actions.classes.give_labs import give_own_lab
 from lab.actions.classes.join_class import join_class
 from lab.actions.classes.live_class import class_folder, close_classes
@@ -141,6 +142,10 @@ API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 COMMAND = {"k": "do", "line": "broker kill 1"}
 STEP = {"k": "time", "op": "step_event"}
 START = {"k": "exercise", "op": "start", "exercise": LESSON.slug}
+RESET = {"k": "exercise", "op": "reset"}
+EMPTY = {"k": "do", "line": " "}
+SILENCE_S = 0.2
+"""An answer takes some milliseconds."""
 
 
 async def until(host: Host, run: str, holds: Callable[[Lab], object]) -> None:
@@ -154,6 +159,10 @@ async def until(host: Host, run: str, holds: Callable[[Lab], object]) -> None:
 def is_fed(lab: Lab) -> bool:
     """Whether something of an application has arrived."""
     return lab._gateway is not None and lab._gateway.has_waiting
+
+
+def is_held(why: Text | None) -> bool:
+    return why is not None and why.id == "class_act.stop.held"
 
 
 def refusal_of(frame: dict[str, Any]) -> str:
@@ -177,6 +186,7 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
         host, _, port = ada.of_kind("welcome")["bootstrap"].split(",")[0].partition(":")
         teacher.until("snap")
         teacher.until_held("/people/p2 lab", f"{run}/main")
+        assert ada.ask(START)["k"] == "done"
         ada.ask({"k": "time", "op": "pause"})
         assert teacher.act("begin_help", p="p2")["k"] == "done"
         with teacher_.socket(run) as helper, socket.create_connection((host, int(port)), PATIENCE_S) as application:
@@ -185,8 +195,9 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
             seq = ada.ask({"k": "time", "op": "now"})["seq"]
             application.sendall(API_VERSIONS)
             lab_server.call(lambda host: until(host, run, is_fed))
-            for page, frame in ((ada, COMMAND), (helper, COMMAND), (ada, START), (ada, STEP)):
+            for page, frame in ((ada, COMMAND), (helper, COMMAND), (ada, START), (ada, RESET), (ada, STEP)):
                 assert "the instructor has paused all labs" in refusal_of(page.ask(frame)), frame
+            assert "the instructor has paused all labs" not in refusal_of(ada.ask(EMPTY)), "it never is a command"
             assert ada.ask({"k": "time", "op": "rate", "value": 20})["k"] == "done", "it applies later"
             assert ada.ask({"k": "time", "op": "now"})["seq"] == seq
             # The past may be looked at, also in a branch of its own, which is paused as the others.
@@ -195,7 +206,11 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
             made = ada_.post_json(fork, {"seq": seq}).json["branch"]
             with ada_.socket(run, made) as forked:
                 assert "the instructor has paused all labs" in refusal_of(forked.ask(COMMAND))
-            assert all(why is None for why in polled)
+            application.settimeout(SILENCE_S)
+            with pytest.raises(TimeoutError):
+                application.recv(1)
+            application.settimeout(PATIENCE_S)
+            assert polled and all(why is None for why in polled)
             assert teacher.act("resume_all")["k"] == "done"
             lab_server.call(lambda host: until(host, run, lambda lab: lab.pacer.stopped_by is None))
             ada.ask({"k": "time", "op": "play"})
@@ -203,4 +218,11 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
             assert size > 4 and correlation == 7, "what it asked has waited"
             ada.run("kafka-topics.sh --list")
         assert teacher.act("pause_all")["k"] == "done"
-        assert teacher.held["/people/p2"]["refused"] == 0, "what the class prevents does not count against a learner"
+        assert teacher.held["/people/p2"]["refused"] == 1, "what the class prevents does not count against a learner"
+        assert teacher.act("resume_all")["k"] == "done"
+        # A hold stops labs in the same way.
+        assert teacher.act("take_lead", lab=classroom.lab_to_lead())["k"] == "done"
+        assert teacher.act("hold", seconds=60)["k"] == "done"
+        lab_server.call(lambda host: until(host, run, lambda lab: is_held(lab.pacer.stopped_by)))
+        for frame in (COMMAND, START, RESET, STEP):
+            assert "the instructor has asked everyone to look" in refusal_of(ada.ask(frame)), frame
