@@ -172,10 +172,11 @@ def walk_lane(page: Page) -> None:
     press(page, ">")
 
 
-#: By the names of static/lab/ui/store/interactions.js, which lists for all 32 whether they end following. Those that
+#: By the names of static/lab/ui/store/interactions.js, which lists for all 33 whether they end following. Those that
 #: take a class or a lesson are judged in test_class_page.py and classes/test_mistakes_page.py.
 DETACHING: dict[str, Callable[[Page], object]] = {
     "command": type_line,
+    "bookmark": lambda page: (press(page, "m"), page.locator("dialog .btn.pri").click()),
     "fork": lambda page: (press(page, "b"), page.locator("dialog .btn.pri").click()),
     "play": lambda page: press(page, "Space"),
     "speed": lambda page: press(page, "["),

@@ -74,6 +74,13 @@ def lead(staff: Page) -> None:
     expect(page.locator(".hw-node.broker.up")).to_have_count(3)
 
 
+def act(page: Page, op: str, **arguments: object) -> None:
+    """Does something in the class."""
+    page.evaluate(MODULES)
+    does = {"op": op, **arguments}
+    page.evaluate("async (does) => { await (await moduleOf('/ui/classroom/store.js')).act(does); }", does)
+
+
 def take_time(staff: Page) -> None:
     staff.get_by_role("button", name="Take control of time").click()
     expect(play(staff)).not_to_have_attribute("aria-disabled", "true")
@@ -263,9 +270,35 @@ def test_time_and_commands_are_not_available_while_the_class_is_paused(staff: Pa
     press(ada, " ", ".", "Enter")
     assert found == []
     expect(ada.locator(".tp .fork")).not_to_have_attribute("aria-disabled", "true")
+    # A bookmark is not an event of the lab.
+    expect(ada.locator(".tp .mark-it")).not_to_have_attribute("aria-disabled", "true")
+    press(ada, "m")
+    ada.get_by_role("button", name="Save bookmark").click()
+    expect(ada.locator(".message.ok")).to_contain_text("Saved bookmark")
     staff.get_by_role("button", name="Resume all labs").click()
     expect(sentence(ada)).to_be_empty()
     expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
+
+
+def test_a_helper_is_told_that_a_hold_stops_the_lab(staff: Page, ada: Page) -> None:
+    lead(staff)
+    look_in(staff)
+    staff.get_by_role("button", name="Help in this lab").click()
+    send = staff.locator("hw-produce .btn.pri")
+    expect(send).not_to_have_attribute("aria-disabled", "true")
+    act(staff, "hold", seconds=60)
+    expect(sentence(staff)).to_contain_text("Everyone is held, and Ada's lab is paused.")
+    expect(send).to_have_attribute("aria-disabled", "true")
+    # Those who have left the hold are not stopped by it.
+    sentence(ada).get_by_role("button", name="Leave the hold").click()
+    expect(sentence(staff)).to_contain_text("You are helping Ada")
+    expect(send).not_to_have_attribute("aria-disabled", "true")
+    act(staff, "release")
+    act(staff, "hold", seconds=60)
+    expect(send).to_have_attribute("aria-disabled", "true")
+    sentence(staff).get_by_role("button", name="Release everyone").click()
+    expect(sentence(staff)).to_contain_text("You are helping Ada")
+    expect(send).not_to_have_attribute("aria-disabled", "true")
 
 
 def test_who_is_removed_is_told_in_their_lab_which_they_keep_and_cannot_join_again(staff: Page, ada: Page) -> None:

@@ -156,7 +156,7 @@ class HwTransport extends HwElement {
       <span class="spacer"></span>
       <span class="mono dim number"></span>
       ${isAlone ? "" : html`${chip("fork", "fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", opens("fork"))}
-      ${chip("mark-it", "pin", "act", t("transport.bookmark"), t("transport.bookmark_title"), "M", opens("bookmark"))}`}
+      ${chip("mark-it", "pin", "mark", t("transport.bookmark"), t("transport.bookmark_title"), "M", opens("bookmark"))}`}
     </div>`;
   }
 }

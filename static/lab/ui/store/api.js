@@ -187,7 +187,7 @@ export async function fork(line = "", name = "") {
 
 /** @param {string} name */
 export async function bookmark(name) {
-  if (!steer("command")) return;
+  if (!steer("bookmark")) return;
   try {
     await player.bookmark(name);
     notify("ok", t("bookmark.done", { name, at: instant(player.at_us) }));

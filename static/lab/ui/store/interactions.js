@@ -3,7 +3,8 @@
 
 /** Ends following: what moves time, changes what is looked at, or acts on a branch. */
 export const DETACHING = /** @type {const} */ ([
-  "command", // a line of the shell: from a menu, a form or the console; a bookmark
+  "command", // a line of the shell: from a menu, a form or the console
+  "bookmark",
   "fork",
   "answer", // to a question of a lesson, and its start, hints, reset and end
   "play", // play, pause, event-paced
@@ -52,13 +53,15 @@ export const detaches = (interaction) => detaching.has(interaction);
 
 /**
  * What a control takes. `answer`: the right to act in the page's own lab, whichever is shown; `live`: the right to time, even
- * while the past is shown, which the page plays by itself; `speed`: the same as `time`, but a paused class does not end it. A paused
- * class ends `act`, `time` and `live`.
- * @typedef {Right | "answer" | "live" | "speed"} Taken
+ * while the past is shown, which the page plays by itself; `mark` and `speed`: the same as `act` and `time`, but a paused class does
+ * not end them. A paused class ends `act`, `time` and `live`.
+ * @typedef {Right | "answer" | "live" | "mark" | "speed"} Taken
  */
 
 /** What an interaction takes; the others take nothing. @type {Partial<Record<Interaction, Taken>>} */
-export const TAKES = { command: "act", answer: "act", fork: "fork", play: "time", speed: "speed", step: "time", live: "live" };
+export const TAKES = {
+  command: "act", bookmark: "mark", answer: "act", fork: "fork", play: "time", speed: "speed", step: "time", live: "live",
+};
 
 /** @type {((interaction: Interaction) => boolean)[]} */
 const judges = [];

@@ -32,6 +32,7 @@ const lacking = computed(() => {
   /** @type {Record<Taken, boolean>} */
   const found = {
     act: !holds("act") || stops,
+    mark: !holds("act"),
     fork: !holds("fork"),
     time: !playsPast && lacksLive,
     live: lacksLive,
@@ -77,7 +78,7 @@ onSteer((interaction) => {
 
 /** Dialogs that do something in the lab. @type {Partial<Record<Overlay["kind"], Interaction>>} */
 const OPENS = {
-  topic: "command", producer: "command", member: "command", assignor: "command", bookmark: "command", pause: "live", fork: "fork",
+  topic: "command", producer: "command", member: "command", assignor: "command", bookmark: "bookmark", pause: "live", fork: "fork",
 };
 effect(() => {
   const does = OPENS[overlay.value?.kind ?? "help"];

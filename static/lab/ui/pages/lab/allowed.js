@@ -76,6 +76,12 @@ function following() {
   return { text: t("watch.following", { name }), ways: [{ label: t("watch.return"), title: "F", run: leave }, ...waysOn()] };
 }
 
+/** Whether a hold stops a learner's lab, as lab/classroom/grants.py says. @param {string} p @param {Person} person */
+function isHeldBack(p, person) {
+  const { hold, stage } = tree.value;
+  return Boolean(hold) && !person.out_of_hold && !(stage?.shown && stage.p === p);
+}
+
 /** For staff in the lab of a learner. @param {string} p @param {Person} person @returns {Reason} */
 function looking(p, person) {
   const name = shownName(p, person.name);
@@ -84,7 +90,9 @@ function looking(p, person) {
   if (help.by !== me() || help.until_us) return { text: t("watch.helped", { name }) };
   const ways = [way("board.end_help", { op: "end_help", p })];
   if (isStopped.value) {
-    return { text: t("watch.stopped_helping", { name }), ways: [way("board.resume_all", { op: "resume_all" }), ...ways] };
+    const [key, going] = tree.value.paused ? ["watch.stopped_helping", way("board.resume_all", { op: "resume_all" })]
+      : ["watch.held_helping", way("watch.release", { op: "release" })];
+    return { text: t(key, { name }), ways: [going, ...ways] };
   }
   if (!holds("time")) ways.unshift(way("watch.take_wheel", { op: "take_wheel", p }));
   return { text: t(holds("time") ? "watch.helping" : "watch.helping_without_time", { name }), ways };
@@ -107,7 +115,9 @@ export function tellWhy() {
   tellReason(why);
   effect(() => {
     const { paused, mine } = tree.value;
-    const isLearners = mine?.role === "learner" ? runOf(mine.lab) === ownRun() : Boolean(lookedInto());
-    isStopped.value = Boolean(paused) && isLearners;
+    const looked = lookedInto();
+    const isLearners = mine?.role === "learner" ? runOf(mine.lab) === ownRun() : Boolean(looked);
+    // The page of a learner who is held follows, so that nothing is available in it anyway.
+    isStopped.value = Boolean(paused) && isLearners || Boolean(looked && isHeldBack(...looked));
   });
 }
