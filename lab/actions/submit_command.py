@@ -19,14 +19,14 @@ async def submit_command(lab: Lab, source: str, frame: Do) -> Done:
 
 async def submit_line(lab: Lab, source: str, line: str) -> tuple[int, int]:
     """(last event, number of the command). Raises Refusal for a line that cannot be run, and for any line while a class
-    has stopped the run: a command is an event, whoever gives it.
+    has stopped the run, because every command adds an event, also one from staff.
     """
     line = line.strip()
     if not line:
         raise Refusal("shell.line_empty")
     if len(line) > MAX_LINE_LENGTH:
         raise Refusal("refusal.line_too_long", length=len(line), max=MAX_LINE_LENGTH)
-    # Before the engine is woken for nothing; and in its thread, where the class stops it.
+    # Checked before waking the engine, and again in its thread, because the class may stop the run in between.
     lab.pacer.ensure_not_stopped()
 
     def job(live: LiveRun) -> tuple[int, int]:

@@ -32,7 +32,7 @@ def test_only_participants_get_a_socket(classroom: Classroom) -> None:
         assert page.closed() == 4404
     Participant.objects.filter(number=2).update(presence=Presence.KICKED)
     with classroom.page("p2") as page:
-        assert page.closed() == 4403, "they know the class, and are told that they are not in it any more"
+        assert page.closed() == 4403, "a removed participant is told that they were removed"
     with classroom.page("p3", schema="0123") as page:
         assert page.closed() == 4400
     with classroom.page("p3") as page:

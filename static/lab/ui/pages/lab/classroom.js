@@ -50,7 +50,7 @@ export function enterClass(slug) {
   forgetWhenClosed();
 }
 
-/** A page whose connection to the class was closed for good, as of somebody who was removed, shows nothing of it any more. */
+/** Clears the class from the page and says why when its connection is closed for good, for example because the person was removed. */
 function forgetWhenClosed() {
   effect(() => {
     const { state, closed } = connection.value;
