@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from devtools.rehearsal.acknowledging import acknowledging, lab_frame
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.looking import wall_ms
 from devtools.rehearsal.patience import patience
@@ -156,6 +156,8 @@ class Leader:
     def __init__(self, board: Board, figures: Figures) -> None:
         self._board, self._figures = board, figures
         self._lines = [json.dumps({"k": "do", "id": f"led{n}", "line": line}) for n, line in enumerate(self.LINES)]
+        self._given = ""
+        """The event that completes the last line that was given, as a part of its frame."""
 
     async def lead(self) -> None:
         """Until it is cancelled: takes the lead, plays, and notes how late each frame of the lab comes."""
@@ -171,36 +173,25 @@ class Leader:
     async def _show(self, lab: str) -> None:
         async with self._board.visitor.socket(f"/ws/runs/{lab}/") as connection:
             await connection.send(LAB_HELLO)
-            lines, self._lines = self._lines, []
-            for line in lines:
-                await connection.send(line)
             await connection.send(json.dumps({"k": "time", "id": "rate", "op": "rate", "value": 1}))
             await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
-            async for text in connection:
-                frame = json.loads(text)
-                if frame["k"] == "d":
-                    self._figures.leader.append(time.time() * 1000 - frame["sent_ms"])
-                    await connection.send(json.dumps({"k": "ack", "seq": frame["ev"][-1][0]}))
-                elif frame["k"] == "snap":
-                    await connection.send(json.dumps({"k": "ack", "seq": frame["seq"]}))
+            await self._give_line(connection)
+            async with acknowledging(connection) as acks:
+                async for text in connection:
+                    frame = lab_frame.decode(text)
+                    if frame.k == "d":
+                        self._figures.leader.append(time.time() * 1000 - frame.sent_ms)
+                    acks.has(frame.last_seq())
+                    if frame.command:
+                        self._given = f'["CommandCompleted",{frame.command},'
+                    if self._given and self._given in text:
+                        self._given = ""
+                        await self._give_line(connection)
 
-
-class LabFrame(msgspec.Struct):
-    """As much of a lab's frame as has to be acknowledged."""
-
-    k: str
-    seq: int = 0
-    ev: list[msgspec.Raw] = []
-
-    def acknowledgement(self) -> str:
-        """The frame that says that a page has this one; empty for those that need none."""
-        if self.k not in ("d", "snap"):
-            return ""
-        seq = int(bytes(self.ev[-1])[1:].split(b",", 1)[0]) if self.ev else self.seq
-        return f'{{"k":"ack","seq":{seq}}}'
-
-
-_lab_frame = msgspec.json.Decoder(LabFrame)
+    async def _give_line(self, connection: ClientConnection) -> None:
+        """Each line after the one before it has completed: else the producer creates the topic, with one replica."""
+        if self._lines:
+            await connection.send(self._lines.pop(0))
 
 
 class Observer(Participant):
@@ -224,10 +215,11 @@ class Observer(Participant):
     async def _show(self, lab: str) -> None:
         async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
             await connection.send(LAB_HELLO)
-            async for text in connection:
-                if said := _lab_frame.decode(text).acknowledgement():
-                    await connection.send(said)
-                    self.figures.followed += 1
+            async with acknowledging(connection) as acks:
+                async for text in connection:
+                    if seq := lab_frame.decode(text).last_seq():
+                        acks.has(seq)
+                        self.figures.followed += 1
 
 
 async def stall(visitor: Visitor, slug: str, lab: str, until: asyncio.Event) -> None:
@@ -333,16 +325,16 @@ class Learner(Participant):
 
     async def _acknowledge(self, connection: ClientConnection) -> None:
         """Reads a lab's frames as its page does."""
-        async for text in connection:
-            frame = json.loads(text)
-            self.mode = (frame.get("clock") or frame).get("mode", self.mode)
-            if frame["k"] in ("d", "snap"):
-                seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
-                await connection.send(json.dumps({"k": "ack", "seq": seq}))
-            elif frame["k"] == "exercise":
-                self._lesson = frame
-            elif frame["k"] == "done" and frame["id"].startswith("x"):
-                self.figures.learned_at_ms.append(wall_ms())
+        async with acknowledging(connection) as acks:
+            async for text in connection:
+                frame = json.loads(text)
+                self.mode = (frame.get("clock") or frame).get("mode", self.mode)
+                if frame["k"] in ("d", "snap"):
+                    acks.has(frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0])
+                elif frame["k"] == "exercise":
+                    self._lesson = frame
+                elif frame["k"] == "done" and frame["id"].startswith("x"):
+                    self.figures.learned_at_ms.append(wall_ms())
 
     def _next_act(self, chance: random.Random) -> dict[str, Any] | None:
         """What to do in the lesson: a prediction or a hint, or on without the step; None after the last one."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from devtools.rehearsal.collector import collector_off
 from devtools.rehearsal.door import StartedClass, join, start_class
 from devtools.rehearsal.figures import Figures, ProcessUse, percentile
 from devtools.rehearsal.looking import Looking
@@ -69,11 +70,12 @@ class Rehearsal:
         server has ended.
         """
         try:
-            async with asyncio.TaskGroup() as self._tasks:
-                self._stay(self._watch_server())
-                await self._teach_class()
-                for task in self._staying:
-                    task.cancel()
+            with collector_off():
+                async with asyncio.TaskGroup() as self._tasks:
+                    self._stay(self._watch_server())
+                    await self._teach_class()
+                    for task in self._staying:
+                        task.cancel()
         except BaseExceptionGroup as failed:
             raise _cause_of(failed) from failed
         return self.figures
