@@ -45,11 +45,9 @@ class Hello(msgspec.Struct, tag_field="k", tag="hello"):
 
 
 class Ack(msgspec.Struct, tag_field="k", tag="ack"):
-    """Everything up to `seq` is in the page. `lag`: seconds that its picture is behind."""
+    """Everything up to `seq` is drawn on the page. A page sends one at most every 50 ms."""
 
     seq: int
-    lag: float = 0.0
-    fps: float = 0.0
 
 
 class Do(msgspec.Struct, tag_field="k", tag="do"):

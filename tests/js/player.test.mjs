@@ -30,9 +30,37 @@ test("events are applied in the next frame, and acknowledged when painted", asyn
   assert.deepEqual(player.lastEvents.map(({ seq }) => seq), events.slice(500, 520).map(([seq]) => seq));
   assert.ok(changes.some(({ what, touched }) => what.has("view") && touched.size > 0));
   assert.equal(socket.last("ack"), undefined);
-  player.painted(60);
+  player.painted();
   assert.equal(socket.last("ack").seq, 520);
   assert.equal(player.latencies.length, 1);
+});
+
+test("a page acknowledges at most every 50 ms, and then all that is painted", async (t) => {
+  const { player, socket } = await live(500);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const paint = (from, to) => {
+    socket.deltas(from, to);
+    player.tick();
+    player.painted();
+  };
+  const acks = () => socket.sent.filter(({ k }) => k === "ack").map(({ seq }) => seq);
+  paint(501, 505);
+  paint(506, 510);
+  paint(511, 520);
+  assert.deepEqual(acks(), [505]);
+  t.mock.timers.tick(49);
+  assert.deepEqual(acks(), [505]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(acks(), [505, 520]);
+  t.mock.timers.tick(50);
+  paint(521, 530);
+  assert.deepEqual(acks(), [505, 520, 530]);
+  // The server counts a snapshot as sent although the page had the same event before.
+  socket.snap(530);
+  player.tick();
+  player.painted();
+  t.mock.timers.tick(50);
+  assert.deepEqual(acks(), [505, 520, 530, 530]);
 });
 
 test("a frame stops at its budget and the next continues; a backlog is applied at once", async () => {
@@ -41,7 +69,7 @@ test("a frame stops at its budget and the next continues; a backlog is applied a
   socket.deltas(101, 400);
   assert.equal(player.tick(4), true);
   assert.ok(player.seq > 100 && player.seq < 400, `${player.seq}`);
-  player.painted(60);
+  player.painted();
   assert.equal(socket.last("ack"), undefined);
   while (player.tick(4) && player.seq < 400);
   assert.deepEqual(player.view, viewAt(400));
@@ -217,7 +245,7 @@ test("live events arrive while the past is shown, and are applied on return", as
   await settle();
   socket.deltas(501, 540);
   player.tick();
-  player.painted(60);
+  player.painted();
   assert.equal(player.seq, 450);
   assert.equal(player.live_seq, 540);
   assert.equal(socket.last("ack").seq, 540, "they are acknowledged though they are not shown");
@@ -404,7 +432,7 @@ test("with reduced motion, running time is shown in steps of a second, and reque
   for (let i = 0; i < 20; i++) {
     clock.ms += 45;
     player.tick();
-    player.painted(60);
+    player.painted();
   }
   assert.equal(shown(), before, "0.9 s later nothing has moved");
   assert.equal(socket.last("ack").seq, 510, "the server need not wait");

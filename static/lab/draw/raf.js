@@ -22,8 +22,6 @@ export class Frames {
   #drawings;
   #drawn;
   #asked = 0;
-  #last_ms = 0;
-  #fps = 60;
   /** When the last frame began, and what frames cost: script, style, layout and paint, in ms. */
   #began_ms = 0;
   #cost_ms = 0;
@@ -86,8 +84,7 @@ export class Frames {
 
   /** @param {number} now */
   #draw(now) {
-    const moving = this.#player.tick(BUDGET_MS);
-    let again = moving;
+    let again = this.#player.tick(BUDGET_MS);
     const turn = this.#whoseTurn(now);
     for (const drawing of this.#drawings) {
       if (!drawing.dirty || (drawing.pace_ms && drawing !== turn)) continue;
@@ -95,9 +92,7 @@ export class Frames {
       this.#drawn_ms.set(drawing, now);
       if (drawing.draw()) again = drawing.dirty = true;
     }
-    if (this.#last_ms) this.#fps += (1000 / Math.max(1, now - this.#last_ms) - this.#fps) * 0.1;
-    this.#last_ms = moving ? now : 0;
-    this.#player.painted(this.#fps);
+    this.#player.painted();
     this.#drawn();
     return again;
   }

@@ -18,6 +18,9 @@ import { Socket } from "./socket.js";
  *   `note`: notifies with the next frame, `announce` at once; `snapshot`: the live window begins there
  */
 
+/** Least milliseconds between two acknowledgements: of hundreds of pages, one a frame costs the server more than the frames. */
+const ACK_MS = 50;
+
 export class LiveFeed {
   /** @type {Connection} */
   connection = "connecting";
@@ -47,7 +50,11 @@ export class LiveFeed {
   #recording;
   #clock;
   #tell;
+  /** Seq of the last event that is drawn, and of the last that is acknowledged. */
+  #drawn = 0;
   #acked = 0;
+  /** Runs from one acknowledgement until the next may be sent. @type {ReturnType<typeof setTimeout> | undefined} */
+  #ackTimer;
   /** @type {Socket | null} */
   #socket = null;
 
@@ -106,17 +113,19 @@ export class LiveFeed {
     return Promise.reject(new Refusal({ code: "recorded", what: "This is a recording; there is no lab behind it." }));
   }
 
-  /** All events are drawn: acknowledges them with the delay. @param {boolean} shown does the page show them? @param {number} fps */
-  drawn(shown, fps) {
-    const lag_s = this.painted.drawn(shown);
-    if (this.#acked === this.received) return;
-    this.#acked = this.received;
-    this.ack(lag_s, fps);
+  /** All events are drawn: acknowledges them. @param {boolean} shown does the page show them? */
+  drawn(shown) {
+    this.painted.drawn(shown);
+    this.#drawn = this.received;
+    if (this.#ackTimer === undefined) this.#acknowledge();
   }
 
-  /** @param {number} lag seconds from the server's stamp to the painted frame @param {number} fps */
-  ack(lag, fps) {
-    this.#socket?.send({ k: "ack", seq: this.received, lag: Math.round(lag * 1000) / 1000, fps: Math.round(fps) });
+  #acknowledge() {
+    this.#ackTimer = undefined;
+    if (this.#acked === this.#drawn) return;
+    this.#acked = this.#drawn;
+    this.#socket?.send({ k: "ack", seq: this.#drawn });
+    this.#ackTimer = setTimeout(() => this.#acknowledge(), ACK_MS);
   }
 
   rest() {
@@ -128,6 +137,7 @@ export class LiveFeed {
   }
 
   close() {
+    clearTimeout(this.#ackTimer);
     this.#socket?.close();
   }
 
@@ -174,6 +184,8 @@ export class LiveFeed {
   #snapshot({ seq, at_us, state, skipped }) {
     this.#recording.restart({ seq, at_us }, state);
     this.received = seq;
+    // The server counts it for this connection, whatever was acknowledged on the one before.
+    this.#acked = 0;
     this.#clock.reached(at_us);
     this.skipped = skipped;
     this.#tell.note("live");

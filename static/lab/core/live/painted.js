@@ -16,14 +16,11 @@ export class Painted {
   /**
    * Everything received so far is drawn now.
    * @param {boolean} counts is that what the page shows?
-   * @returns {number} seconds since the oldest was sent
    */
   drawn(counts) {
     const now = Date.now();
-    const lag_ms = this.#stamps.length ? now - this.#stamps[0] : 0;
     if (counts) for (const stamp of this.#stamps) this.latencies.push(now - stamp);
     if (this.latencies.length > LATENCIES) this.latencies.splice(0, this.latencies.length - LATENCIES);
     this.#stamps.length = 0;
-    return lag_ms / 1000;
   }
 }

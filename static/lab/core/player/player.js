@@ -349,9 +349,9 @@ export class Player {
     return mode === "play" ? now - this.#told_ms < CALM_MS : !what.has("view");
   }
 
-  /** Called when the frame is drawn: records its delay, and acknowledges what was shown. @param {number} fps */
-  painted(fps) {
-    if (!this.isBehind) this.#feed.drawn(this.#state === "head", fps); // else not all of it is drawn yet
+  /** Called when the frame is drawn: records its delay, and acknowledges what was shown. */
+  painted() {
+    if (!this.isBehind) this.#feed.drawn(this.#state === "head"); // else not all of it is drawn yet
   }
 
   /** Whether received events are not applied yet. */
