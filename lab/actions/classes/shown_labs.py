@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -11,11 +14,14 @@ from lab.actions.classes.recordings import is_imported, look_into
 from lab.classroom.recorded.playback import Playback
 from lab.models import Branch, Class, Run
 from lab.recordings.recording import Recording
-from lab.runtime.classes.shown_labs import LABS, is_kept, keep_shown, kept_folder
+from lab.runtime.classes.shown_labs import LABS, PartialCopy, begin_copy, complete, finish, is_kept, kept_folder
 from lab.runtime.host import Host, host
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
+
+SHORT_EVENTS = 20_000
+"""The copy of a lab with no more events is completed before another process would have started."""
 
 
 class _Copies:
@@ -76,10 +82,29 @@ async def keep_labs(host: Host, classroom: str, wanted: Mapping[str, int], run: 
         folder = kept_folder(class_folder(classroom), slug, branch)
         await _close(folder.path)
         try:
-            await asyncio.to_thread(keep_shown, recording, last_seq, folder)
+            copy = await asyncio.to_thread(begin_copy, recording, last_seq, folder)
+            await (asyncio.to_thread(complete, copy.folder) if copy.events <= SHORT_EVENTS else _complete_aside(copy))
+            await asyncio.to_thread(finish, copy)
         except Refusal as refusal:
             # A cluster without history has nothing to copy.
             logger.warning("class %s cannot keep %s: %s", classroom, address, refusal)
+
+
+async def _complete_aside(copy: PartialCopy) -> None:
+    """Completes a copy in a process of its own. Raises OSError if it fails."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "lab.runtime.classes.copy_worker",
+        copy.folder.run, copy.folder.branch, str(copy.folder.path),
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}, stdin=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        code = await process.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    if code:
+        raise OSError(f"the process that copies {copy.target.run}/{copy.target.branch} for its class ended with {code}")
 
 
 def shown_ends(playback: Playback) -> dict[str, int]:

@@ -10,6 +10,7 @@ the disks are made by executing the inputs, and no engine is kept.
 
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.recordings.copying import link_tree
@@ -22,6 +23,15 @@ from lab.texts.refusal import Refusal
 
 LABS = "labs"
 _PARTIAL = "partial"
+
+
+@dataclass(frozen=True)
+class PartialCopy:
+    """A copy in `folder` that is to become `target`; `events`: how many it has."""
+
+    folder: BranchFolder
+    target: BranchFolder
+    events: int
 
 
 def note_shown(classroom: Path, run: str) -> None:
@@ -39,16 +49,22 @@ def is_kept(folder: BranchFolder) -> bool:
     return folder.recording.is_dir()
 
 
-def keep_shown(recording: Recording, seq: int, target: BranchFolder) -> None:
-    """Copies a recording up to event `seq`, replacing an earlier copy. It takes seconds; call it from a thread.
+def begin_copy(recording: Recording, seq: int, target: BranchFolder) -> PartialCopy:
+    """Copies a recording up to event `seq`, for `complete` and `finish`. Call it from a thread.
 
-    Raises Refusal if the first inputs were not kept. A recording of another version of the core is copied without
-    disks.
+    Raises Refusal if the first inputs were not kept.
     """
     partial = BranchFolder(target.run, target.branch, target.path.with_name(f"{target.branch}.{_PARTIAL}"))
     shutil.rmtree(partial.path, ignore_errors=True)
     link_tree(recording.folder.path.parent / "archive", target.path.parent / "archive")
     kept = fork_recording(recording, seq, partial)
+    kept.close()
+    return PartialCopy(partial, target, kept.last_seq - kept.first_seq)
+
+
+def complete(folder: BranchFolder) -> None:
+    """Adds keyframes and the brokers' disks to a copy. A recording of another version of the core gets no disks."""
+    kept = Recording(folder)
     try:
         kept.spread_keyframes()
         with suppress(Refusal):
@@ -56,6 +72,10 @@ def keep_shown(recording: Recording, seq: int, target: BranchFolder) -> None:
     finally:
         kept.close()
     # Showing a lab does not run an engine, and checkpoints are pickles.
-    shutil.rmtree(partial.checkpoints, ignore_errors=True)
-    shutil.rmtree(target.path, ignore_errors=True)
-    partial.path.rename(target.path)
+    shutil.rmtree(folder.checkpoints, ignore_errors=True)
+
+
+def finish(copy: PartialCopy) -> None:
+    """Puts a complete copy in the place of an earlier one."""
+    shutil.rmtree(copy.target.path, ignore_errors=True)
+    copy.folder.path.rename(copy.target.path)

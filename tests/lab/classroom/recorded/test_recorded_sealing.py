@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from lab.actions.classes import shown_labs
 from lab.actions.classes.recorded_chapters import _title
+from lab.actions.classes.shown_labs import close_labs
 from lab.classroom.captions.webvtt import Cue, write
 from lab.classroom.events.pace import LessonBegan
 from lab.classroom.events.poll import PollMade, PollOpened
@@ -18,6 +21,7 @@ from lab.classroom.recorded.chapters import APART_US, MAX_TITLE, Landmark, Landm
 from lab.classroom.recorded.sealed import SEALED, SealedManifest, path_of, read_events, read_manifest
 from lab.course.loader import course
 from lab.models import Participant
+from lab.runtime.host import Host
 from lab.web.recorded.replay_pages import class_address_time
 from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.memory_class import NoWords
@@ -199,6 +203,35 @@ def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> Non
     before = ask(classroom, "p2", "segments/0.json")
     classroom.restart()
     assert ask(classroom, "p2", "segments/0.json") == before
+
+
+def test_large_lab_is_copied_by_another_process_with_the_same_files(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = folder_of(classroom) / "labs" / ask(classroom, "p1", "manifest.json")["labs"][0]["address"]
+
+    def files() -> dict[str, bytes]:
+        found = {str(path.relative_to(copy)): path.read_bytes() for path in sorted(copy.rglob("*")) if path.is_file()}
+        assert "cluster/broker-1/meta.properties" in found
+        # A copy has an identity of its own.
+        del found["recording/identity.json"]
+        return found
+
+    def copy_again() -> None:
+        async def drop(_: Host) -> None:
+            await close_labs(classroom.slug)
+            shutil.rmtree(copy)
+
+        classroom.server.call(drop)
+        ask(classroom, "p1", "seal", "POST", {})
+
+    copy_again()
+    made_here = files()
+    monkeypatch.setattr(shown_labs, "SHORT_EVENTS", -1)
+    monkeypatch.setattr(shown_labs, "complete", None)
+    copy_again()
+    assert files() == made_here
+    assert not list(copy.parent.glob("*.partial"))
 
 
 def test_erasing_a_person_removes_name_texts_and_stage_from_the_recording(classroom: Classroom) -> None:

@@ -1,0 +1,40 @@
+"""The process that completes the copy of a lab that was shown: that takes a minute after a long class, and in the
+server it would delay all pages.
+
+    python -m lab.runtime.classes.copy_worker RUN BRANCH FOLDER
+
+It runs with a lower priority than the lab, and ends when its standard input is closed.
+"""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+NICE = 10
+
+
+def main() -> None:
+    """Completes the copy that is named on the command line."""
+    run, branch, folder = sys.argv[1:]
+    os.nice(NICE)
+    threading.Thread(target=_end_with_stdin, daemon=True).start()
+
+    import django
+
+    django.setup()
+    from lab.recordings.folder import BranchFolder
+    from lab.runtime.classes.shown_labs import complete
+
+    complete(BranchFolder(run, branch, Path(folder)))
+
+
+def _end_with_stdin() -> None:
+    # Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end without being aborted.
+    while os.read(0, 1 << 16):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
