@@ -1,6 +1,6 @@
 """A class of 40 learners, 15 of whose labs play, and 200 observers who show the leading lab, which gets 200 records a
-second. Then, on another server, 300 people join a class within five seconds. Prints JSON: how late acts reach the board,
-events the observers and frames the page that leads; what the server takes; how long all who join wait.
+second. Then, on another server, 300 people join a class within five seconds. Prints JSON: how late acts reach the
+board, events the observers and frames the page that leads; what the server takes; how long all who join wait.
 
 The participants are in this process and share the machine with the server: on two cores they take one of them.
 """

@@ -10,8 +10,8 @@ from lab.protocol.frames import Clock, Snap, encode, encode_deltas
 from lab.runtime.live_run import Snapshot
 from lab.runtime.streaming.ring import Ring
 
-MAX_EVENTS_PER_FRAME = 512
-MAX_BYTES_PER_FRAME = 48 * 1024
+MAX_EVENTS_PER_FRAME = 1_024
+MAX_BYTES_PER_FRAME = 128 * 1024
 KEPT_FRAMES = 32
 """Pages that keep up ask for the newest ones; those that are behind, for a few ranges before."""
 
