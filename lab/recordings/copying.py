@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -64,7 +65,9 @@ def link_tree(source: StrPath, target: StrPath) -> None:
         if entry.is_dir(follow_symlinks=False):
             link_tree(entry.path, name)
         elif not entry.name.endswith(INCOMPLETE):
-            link(entry.path, name)
+            # An archive deletes meanwhile what nothing uses.
+            with suppress(FileNotFoundError):
+                link(entry.path, name)
 
 
 def link(source: StrPath, target: StrPath) -> None:

@@ -342,6 +342,23 @@ def test_disk_image_restores_files_after_later_changes(tmp_path: Path) -> None:
     assert (tmp_path / "second/broker-1/orders-0-delete/0.log").read_bytes() == b"a" * 100_000 + b"b" * 300_000
 
 
+def test_archive_in_subdirectories_is_read_kept_and_swept(tmp_path: Path) -> None:
+    archive = DirectoryArchive(tmp_path)
+    kept, unused = archive.put(b"kept"), archive.put(b"unused")
+    for digest in (kept, unused):
+        (tmp_path / digest[:2]).mkdir(exist_ok=True)
+        (tmp_path / digest).rename(tmp_path / digest[:2] / digest)
+        os.utime(tmp_path / digest[:2] / digest, (1, 1))
+    assert archive.get(kept) == b"kept"
+    archive.sweep({kept}, older_than_s=2)
+    with pytest.raises(KeyError):
+        archive.get(unused)
+    assert archive.put(b"kept") == kept
+    archive.sweep((), older_than_s=2)
+    assert archive.get(kept) == b"kept", "it was put again since"
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [kept]
+
+
 # Names
 
 
