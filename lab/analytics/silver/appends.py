@@ -86,19 +86,22 @@ def _committed(produced: DataFrame, offsets: DataFrame) -> DataFrame:
         F.when(log_end, kept).otherwise(F.col("value")).alias("value"),
         log_end.alias("cuts"), F.lit(None).cast(batches.schema["batch"].dataType).alias("batch"),
     )  # fmt: skip
-    in_order = Window.partitionBy(*_REPLICA).orderBy("seq", "row")
-    stretches = marks.union(batches).withColumn("stretch", F.count(F.when(F.col("cuts"), 1)).over(in_order))
-    return _first_advance(_carried(stretches)).select(
+    return _first_advance(_carried(_stretches(marks.union(batches)), _reach(_stretches(marks)))).select(
         *_REPLICA, "seq", "at_us", "batch.*", F.col("first.seq").alias("committed_seq"),
         F.col("first.at_us").alias("committed_us"),
     )  # fmt: skip
 
 
-def _carried(stretches: DataFrame) -> DataFrame:
-    """Batches assigned to the stretch in which they are committed."""
-    reach = (
-        stretches.where(F.col("row") == _ADVANCE)
-        .groupBy(*_REPLICA, "stretch")
+def _stretches(rows: DataFrame) -> DataFrame:
+    """Rows with the number of their stretch, which only marks count."""
+    in_order = Window.partitionBy(*_REPLICA).orderBy("seq", "row")
+    return rows.withColumn("stretch", F.count(F.when(F.col("cuts"), 1)).over(in_order))
+
+
+def _reach(marks: DataFrame) -> DataFrame:
+    """By replica with several stretches, how far each of them was cut and committed."""
+    return (
+        marks.groupBy(*_REPLICA, "stretch")
         .agg(
             F.min(F.when(F.col("cuts"), F.col("value"))).alias("cut_to"),
             F.max(F.when(~F.col("cuts"), F.col("value"))).alias("committed_to"),
@@ -107,6 +110,10 @@ def _carried(stretches: DataFrame) -> DataFrame:
         .agg(F.sort_array(F.collect_list(F.struct("stretch", "cut_to", "committed_to"))).alias("reach"))
         .where(F.size("reach") > 1)
     )
+
+
+def _carried(stretches: DataFrame, reach: DataFrame) -> DataFrame:
+    """Batches assigned to the stretch in which they are committed."""
     home = F.expr("""
         aggregate(
             filter(reach, one -> one.stretch >= stretch),

@@ -47,36 +47,39 @@ _KEY = (*_CLIENT, "name", "sequence")
 
 def produces(t: Tables) -> DataFrame:
     """Each batch with its times at the producer, at the leader, and in the replicas."""
-    steps = _steps(t).where("sequence > 0")
-    batches = steps.groupBy(*_KEY).agg(
-        F.min("seq").alias("gathered_seq"),
-        F.max(F.when(_is("ProduceStarted", "RecordsGathered"), F.col("count"))).alias("records"),
-        F.coalesce(F.max(F.when(_is("ProduceStarted"), F.col("size"))), F.max("size")).alias("size_bytes"),
-        F.max(F.when(_is("ProduceStarted"), F.col("acks"))).alias("acks"),
-        F.count(F.when(_is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != ""), 1)).alias("attempts"),
-        F.min(_at("RecordsGathered")).alias("gathered_us"),
-        F.min(F.when(_is("ProduceStarted"), F.col("seq"))).alias("started_seq"),
-        F.min(_at("ProduceStarted")).alias("started_us"),
-        F.min(_at("ProduceAcknowledged")).alias("acknowledged_us"),
-        F.max("latency_us").alias("latency_us"),
-        F.max("base_offset").alias("base_offset"),
-        F.max(F.when(_is("ProduceFailed"), "failed").when(_is("BatchSplit"), "split")).alias("ended"),
-        F.max_by("error", F.when(F.col("error").isNotNull(), F.col("seq"))).alias("error"),
-        F.max_by("why", F.when(_is("RecordsGathered"), F.col("seq"))).alias("wait_why"),
-        F.max(F.when(_is("RecordsGathered") & (F.col("due_us") > 0), F.col("due_us"))).alias("linger_until_us"),
-        F.max_by("rule", F.when(F.col("rule").isNotNull(), F.col("seq"))).alias("rule"),
-        F.max(F.when(_is("BatchSplit"), "MESSAGE_TOO_LARGE")).alias("too_large"),
+    is_attempt = _is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != "")
+    batches = (
+        _steps(t)
+        .where("sequence > 0")
+        .groupBy(*_KEY)
+        .agg(
+            F.min("seq").alias("gathered_seq"),
+            F.max(F.when(_is("ProduceStarted", "RecordsGathered"), F.col("count"))).alias("records"),
+            F.coalesce(F.max(F.when(_is("ProduceStarted"), F.col("size"))), F.max("size")).alias("size_bytes"),
+            F.max(F.when(_is("ProduceStarted"), F.col("acks"))).alias("acks"),
+            F.count(F.when(is_attempt, 1)).alias("attempts"),
+            F.collect_list(F.when(is_attempt, F.col("sent_seq"))).alias("sends"),
+            F.min(_at("RecordsGathered")).alias("gathered_us"),
+            F.min(F.when(_is("ProduceStarted"), F.col("seq"))).alias("started_seq"),
+            F.min(_at("ProduceStarted")).alias("started_us"),
+            F.min(_at("ProduceAcknowledged")).alias("acknowledged_us"),
+            F.max("latency_us").alias("latency_us"),
+            F.max("base_offset").alias("base_offset"),
+            F.max(F.when(_is("ProduceFailed"), "failed").when(_is("BatchSplit"), "split")).alias("ended"),
+            F.max_by("error", F.when(F.col("error").isNotNull(), F.col("seq"))).alias("error"),
+            F.max_by("why", F.when(_is("RecordsGathered"), F.col("seq"))).alias("wait_why"),
+            F.max(F.when(_is("RecordsGathered") & (F.col("due_us") > 0), F.col("due_us"))).alias("linger_until_us"),
+            F.max_by("rule", F.when(F.col("rule").isNotNull(), F.col("seq"))).alias("rule"),
+            F.max(F.when(_is("BatchSplit"), "MESSAGE_TOO_LARGE")).alias("too_large"),
+        )
     )
     state = (
         F.when(F.col("acknowledged_us").isNotNull(), "acknowledged")
         .when(F.col("ended").isNotNull(), F.col("ended"))
         .otherwise("open")
     )
-    found = batches.join(_appended(t, steps), [*_KEY], "left")
-    lost = _lost(t, found)
-    whole = found.join(lost, [*_KEY], "left")
-    return whole.select(
-        *_CLIENT, *(value.alias(name) for name, value in of_partition(F.col("name")).items()), "sequence", "records",
+    return _with_lost(t, _with_appended(t, batches)).select(
+        *_CLIENT, "topic", "partition", "sequence", "records",
         "size_bytes", "acks", "attempts", "gathered_seq", "gathered_us", "started_seq", "started_us", "appended_us",
         "committed_us", "acknowledged_us", "latency_us", "base_offset", "incarnation", state.alias("state"),
         F.coalesce("error", "too_large").alias("error"),
@@ -143,17 +146,19 @@ def _steps(t: Tables) -> DataFrame:
     )
 
 
-def _appended(t: Tables, steps: DataFrame) -> DataFrame:
-    """When the leader first appended a batch, and when it was first committed, over all attempts."""
-    attempts = steps.where(_is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != "")).select(
-        *_KEY, "sent_seq", *(value.alias(name) for name, value in of_partition(F.col("name")).items())
-    )
+def _with_appended(t: Tables, batches: DataFrame) -> DataFrame:
+    """Batches with when the leader first appended them, and when they were first committed, over all attempts: from
+    `sends`, the events that sent their requests, so that the steps of batches are put in order only once.
+    """
+    columns = [name for name in batches.columns if name != "sends"]
     appends = t.appends.select(
         BRANCH, "sent_seq", "topic", "partition", "incarnation", F.col("at_us").alias("appended_us"), "committed_us"
     )
     return (
-        attempts.join(appends, [BRANCH, "sent_seq", "topic", "partition"])
-        .groupBy(*_KEY)
+        batches.select(*columns, F.explode_outer("sends").alias("sent_seq"))
+        .withColumns(of_partition(F.col("name")))
+        .join(appends, [BRANCH, "sent_seq", "topic", "partition"], "left")
+        .groupBy(*columns, "topic", "partition")
         .agg(
             F.min("appended_us").alias("appended_us"),
             F.min("committed_us").alias("committed_us"),
@@ -162,24 +167,32 @@ def _appended(t: Tables, steps: DataFrame) -> DataFrame:
     )
 
 
-def _lost(t: Tables, batches: DataFrame) -> DataFrame:
-    """Number of acknowledged records of a batch that a later leader lacks."""
+def _with_lost(t: Tables, batches: DataFrame) -> DataFrame:
+    """Batches with the number of their acknowledged records that a later leader lacks; null: none."""
     losses = with_incarnation(
         t.kind("AcknowledgedRecordsLost").select(
             BRANCH, "seq", F.col("partition").alias("name"), topic_of(F.col("partition")).alias("topic"),
             "first_offset", (F.col("first_offset") + F.col("count")).alias("end_offset"),
         ),
         t.topics,
-    ).select(BRANCH, "name", "incarnation", F.col("seq").alias("lost_seq"), "first_offset", "end_offset")  # fmt: skip
-    end = F.col("base_offset") + F.col("records")
-    together = F.least(end, F.col("end_offset")) - F.greatest("base_offset", "first_offset")
-    return (
-        batches.where("base_offset >= 0")
-        .join(F.broadcast(losses), [BRANCH, "name", "incarnation"])
-        .where((together > 0) & (F.col("started_seq") < F.col("lost_seq")))
-        .groupBy(*_KEY)
-        .agg(F.least(F.sum(together), F.max("records")).alias("lost_records"))
+    )  # fmt: skip
+    place = (BRANCH, "name", "incarnation")
+    of_partitions = losses.groupBy(*place).agg(
+        F.collect_list(F.struct(F.col("seq").alias("lost_seq"), "first_offset", "end_offset")).alias("losses")
     )
+
+    def together(loss: Value) -> Value:
+        end = F.least(F.col("base_offset") + F.col("records"), loss["end_offset"])
+        return end - F.greatest(F.col("base_offset"), loss["first_offset"])
+
+    lost = F.aggregate(
+        F.filter("losses", lambda loss: (together(loss) > 0) & (F.col("started_seq") < loss["lost_seq"])),
+        F.lit(0).cast("bigint"),
+        lambda total, loss: total + together(loss),
+    )
+    is_known = F.col("losses").isNotNull() & (F.col("base_offset") >= 0)
+    joined = batches.join(F.broadcast(of_partitions), [*place], "left")
+    return joined.withColumn("lost_records", F.when(is_known, F.least(lost, F.col("records"))))
 
 
 PRODUCES = Table(
