@@ -8,10 +8,8 @@ before.
 """
 
 import asyncio
-import contextlib
 import json
 import os
-import re
 import resource
 import statistics
 import sys
@@ -25,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.ending import run
+from devtools.processes import ProcessUse, process_tree
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
@@ -61,17 +60,8 @@ def start(analyst: Analyst) -> None:
 
 def jvm_mb() -> float:
     """The resident memory of the JVM below this process."""
-    processes = {}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        # A process may have ended since.
-        with contextlib.suppress(OSError):
-            processes[int(status.parent.name)] = dict(re.findall(r"(Name|PPid|VmRSS):\s+(\S+)", status.read_text()))
-
-    def is_below(pid: int) -> bool:
-        return pid == os.getpid() or (pid in processes and is_below(int(processes[pid]["PPid"])))
-
-    found = (process for pid, process in processes.items() if process["Name"] == "java" and is_below(pid))
-    return round(sum(int(process["VmRSS"]) for process in found) * 1_024 / 1e6, 1)
+    found = (each.pid for each in process_tree(os.getpid()) if each.name == "java")
+    return round(sum(ProcessUse(pid).rss_mb() for pid in found) * (1 << 20) / 1e6, 1)
 
 
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:

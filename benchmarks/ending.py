@@ -6,7 +6,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+
+from devtools.processes import process_tree
 
 END_TIMEOUT_S = 60.0
 """Time for a lab to save its state."""
@@ -45,11 +46,5 @@ def _signal_children(number: signal.Signals) -> None:
 
 def _children() -> list[int]:
     """The running processes that this one has started, as far as the system lists them."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        # It may have ended since.
-        with contextlib.suppress(OSError):
-            said = status.read_text()
-            if f"\nPPid:\t{os.getpid()}\n" in said and "\nState:\tZ" not in said:
-                found.append(int(status.parent.name))
-    return found
+    own = os.getpid()
+    return [each.pid for each in process_tree(own) if each.parent == own and each.state != "Z"]

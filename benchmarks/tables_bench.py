@@ -14,7 +14,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.ending import run
+from devtools.processes import process_tree
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
@@ -65,22 +65,7 @@ ASKED = ("appends", "produces", "rpcs")
 
 def cpu_s() -> float:
     """CPU seconds of this process and of all that it started, those that have ended included."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    parents: dict[int, list[int]] = {}
-    used: dict[int, float] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        # A process may have ended since.
-        with suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            pid = int(stat.parent.name)
-            parents.setdefault(int(fields[1]), []).append(pid)
-            used[pid] = sum(map(int, fields[11:15])) / ticks
-    total, todo = 0.0, [os.getpid()]
-    while todo:
-        pid = todo.pop()
-        total += used.get(pid, 0.0)
-        todo += parents.get(pid, [])
-    return total
+    return sum(each.cpu_s + each.waited_cpu_s for each in process_tree(os.getpid()))
 
 
 def timed(do: Callable[[], object], cpu_s: Callable[[], float] = cpu_s) -> dict[str, float]:

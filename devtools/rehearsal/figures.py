@@ -1,9 +1,7 @@
 """What a rehearsal measures: delays as percentiles, what the server process used."""
 
 import math
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 
 def percentile(values: list[float], part: float) -> float:
@@ -12,32 +10,6 @@ def percentile(values: list[float], part: float) -> float:
         return float("nan")
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
-
-
-class ProcessUse:
-    """Processor time and memory of a process, from /proc."""
-
-    def __init__(self, pid: int) -> None:
-        self._folder = Path("/proc") / str(pid)
-        self._ticks = os.sysconf("SC_CLK_TCK")
-
-    def cpu_s(self) -> float:
-        """Seconds of a core since it began, of all its threads."""
-        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / self._ticks
-
-    def is_running(self) -> bool:
-        """Whether the process has not ended; one that nobody has waited for is a zombie."""
-        try:
-            return (self._folder / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except FileNotFoundError:
-            return False
-
-    def rss_mb(self) -> float:
-        for line in (self._folder / "status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        return float("nan")
 
 
 @dataclass

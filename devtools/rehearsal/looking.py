@@ -7,7 +7,7 @@ import time
 from bisect import bisect_left
 from pathlib import Path
 
-from devtools.rehearsal.figures import ProcessUse
+from devtools.processes import process_tree
 from devtools.rehearsal.visitor import Refused, Visitor
 
 POLL_S = 0.3
@@ -75,19 +75,8 @@ class Looking:
 
 def _workers_cpu_s(server_pid: int) -> float:
     """CPU seconds of the process that the server has started for Spark, and of its JVM."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(stat.parent.name))
-    found = [pid for pid in children.get(server_pid, ()) if _is_worker(pid)]
-    for pid in found:
-        found += children.get(pid, ())
-    cpu_s = 0.0
-    for pid in found:
-        with contextlib.suppress(OSError):
-            cpu_s += ProcessUse(pid).cpu_s()
-    return cpu_s
+    started = [each.pid for each in process_tree(server_pid) if each.parent == server_pid]
+    return sum(each.cpu_s for pid in started if _is_worker(pid) for each in process_tree(pid))
 
 
 def _is_worker(pid: int) -> bool:

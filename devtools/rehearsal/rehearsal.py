@@ -8,9 +8,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from devtools.processes import ProcessUse
 from devtools.rehearsal.collector import collector_off
 from devtools.rehearsal.door import StartedClass, join, start_class
-from devtools.rehearsal.figures import Figures, ProcessUse, percentile
+from devtools.rehearsal.figures import Figures, percentile
 from devtools.rehearsal.looking import Looking
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Learner, Observer, Participant, clock_ms, stall

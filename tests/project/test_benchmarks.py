@@ -11,6 +11,7 @@ import pytest
 from benchmarks.__main__ import BENCHES, main, run_bench
 from benchmarks.bars import BARS, Bar, judge, show
 from devtools.management.commands.rehearse_class import statement_lines
+from devtools.processes import process_tree
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.rehearsal import Plan, Rehearsal
@@ -114,6 +115,20 @@ def test_terminated_bench_ends_what_it_has_started() -> None:
 @pytest.mark.parametrize("path", sorted(Path("benchmarks").glob("*_bench.py")), ids=lambda path: path.name)
 def test_every_bench_ends_what_it_has_started(path: Path) -> None:
     assert path.read_text().endswith('if __name__ == "__main__":\n    run(main)\n')
+
+
+def test_process_tree_has_what_was_started_below_it() -> None:
+    starts_another = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(0, flush=True); input()'])"
+    command = [sys.executable, "-c", starts_another]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        assert started.stdin is not None and started.stdout is not None
+        started.stdout.readline()
+        first, second = process_tree(started.pid)
+        assert (first.pid, first.parent, second.parent) == (started.pid, os.getpid(), started.pid)
+        assert {first.pid, second.pid} <= {each.pid for each in process_tree(os.getpid())}
+        assert second.name.startswith("python") and second.state != "Z"
+        started.stdin.close()
+    assert process_tree(started.pid) == []
 
 
 def refused(rehearsal: Rehearsal) -> str:
