@@ -117,7 +117,7 @@ class Lab:
     @property
     def is_stopped(self) -> bool:
         """Whether time is stopped from outside of the run, such as for a class."""
-        return self.pacer.stopped_by is not None
+        return self.pacer.is_stopped
 
     @property
     def is_playing(self) -> bool:

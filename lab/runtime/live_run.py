@@ -133,7 +133,7 @@ class LiveRun:
         if is_due and not self.joins_later:
             self.join_server()
         self.play_due()
-        if self.pacer.stopped_by is None:
+        if not self.pacer.is_stopped:
             self.poll_external_changes()
 
     def play_due(self) -> None:

@@ -118,12 +118,17 @@ class Pacer:
     def running(self) -> bool:
         return self.mode != "pause"
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether time is stopped from outside of the run, such as for a class."""
+        return self.stopped_by is not None
+
     def now_s(self) -> float:
         return self._clock()
 
     def stop(self, why: Text) -> None:
         """Pauses until `release`, which restores the mode."""
-        if self.stopped_by is None:
+        if not self.is_stopped:
             mode = self.mode
             self.set_mode("pause")
             self._mode_after = mode
@@ -136,7 +141,7 @@ class Pacer:
 
     def release(self) -> None:
         """Reverts `stop`."""
-        if self.stopped_by is not None:
+        if self.is_stopped:
             self.stopped_by = None
             self.set_mode(self._mode_after)
 
@@ -144,7 +149,7 @@ class Pacer:
         """Sets the mode from now on; time that passed in another mode does not count. While time is stopped, the mode
         applies later.
         """
-        if self.stopped_by is not None:
+        if self.is_stopped:
             self._mode_after = mode
         elif mode != self.mode:
             self.mode = mode

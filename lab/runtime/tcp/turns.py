@@ -27,7 +27,7 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
     `clients`: the engine's connections, by number. While a class has stopped the run, everything waits.
     """
     run = live.run
-    if not arrived or live.pacer.stopped_by is not None:
+    if not arrived or live.pacer.is_stopped:
         return
     live.play_due()
     at_us = live.pacer.arrival_us(run)
