@@ -23,7 +23,7 @@ from tests.support.lab_page import (
     shown,
     wait_until,
 )
-from tests.support.lab_server import Visitor
+from tests.support.lab_server import LabServer, Visitor
 
 KEYS = [",", ".", ",", ".", "3", "5", "7", "9", "d", "n", "g", "o", "r", "l", "v", "c", "Home", "End", "Enter"]
 
@@ -55,6 +55,18 @@ def played_run(visitor: Visitor) -> str:
     return run
 
 
+@pytest.fixture(scope="module")
+def led_run(lab_server: LabServer) -> str:
+    """The presenter's run, which is looked at and at most stepped through."""
+    return played_run(Visitor(lab_server).sign_in())
+
+
+@pytest.fixture(scope="module")
+def own_run(lab_server: LabServer) -> str:
+    """The follower's, for tests in which they do the same. The others act in one of their own."""
+    return played_run(Visitor(lab_server).sign_in())
+
+
 def navigate(page: Page, dice: random.Random) -> str:
     """Does one thing of those that lead somewhere else; returns which."""
     kind = dice.choice(["key", "key", "select", "pan", "time"])
@@ -82,9 +94,11 @@ def navigate(page: Page, dice: random.Random) -> str:
 
 
 @pytest.mark.soak
-def test_follower_shows_what_the_presenter_looks_at(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
+def test_follower_shows_what_the_presenter_looks_at(
+    context: BrowserContext, visitor: Visitor, led_run: str, own_run: str, rounds: Any
+) -> None:
     """Acceptance statement 10: over 1,000 random navigations in `make soak`, at three widths."""
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    leader, follower = lead_and_follow(context, visitor, led_run, own_run)
     press(follower, "f")
     dice = random.Random(20)
     for size in (WIDE, TABLET, PHONE):
@@ -103,9 +117,11 @@ SCROLLED = """() => [...document.querySelectorAll("#lab *")].filter(({ scrollTop
 
 
 @pytest.mark.soak
-def test_own_view_is_restored_after_following(context: BrowserContext, visitor: Visitor, rounds: Any) -> None:
+def test_own_view_is_restored_after_following(
+    context: BrowserContext, visitor: Visitor, led_run: str, own_run: str, rounds: Any
+) -> None:
     """Acceptance statement 12: 100 times in `make soak`."""
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    leader, follower = lead_and_follow(context, visitor, led_run, own_run)
     follower.set_viewport_size({"width": 1280, "height": 620})
     dice = random.Random(12)
     for n in range(rounds(100)):
@@ -133,10 +149,10 @@ LATE_FRAMES = """() => {
 
 
 def test_follower_sees_what_the_presenter_scrolls_to_on_a_slow_machine(
-    context: BrowserContext, visitor: Visitor
+    context: BrowserContext, visitor: Visitor, led_run: str, own_run: str
 ) -> None:
     """The offsets are in sight only when they have been drawn, long after the presenter has scrolled."""
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    leader, follower = lead_and_follow(context, visitor, led_run, own_run)
     press(follower, "f")
     agree(leader, follower)
     leader.evaluate(LATE_FRAMES)
@@ -205,9 +221,9 @@ HARMLESS: dict[str, Callable[[Page], object]] = {
 }
 
 
-def test_what_ends_following_and_what_does_not(context: BrowserContext, visitor: Visitor) -> None:
+def test_what_ends_following_and_what_does_not(context: BrowserContext, visitor: Visitor, led_run: str) -> None:
     """Acceptance statement 11: the interactions of every page of a lab."""
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    leader, follower = lead_and_follow(context, visitor, led_run, played_run(visitor))
     own = shown(follower)
     leader.locator(".hw-node").nth(2).dispatch_event("click")
     following = follower.get_by_role("button", name="Following Lin")
@@ -236,8 +252,10 @@ BESIDE_SEQ = """async () => {
 }"""
 
 
-def test_presenters_lab_is_live_beside_the_learners_own(context: BrowserContext, visitor: Visitor) -> None:
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+def test_presenters_lab_is_live_beside_the_learners_own(
+    context: BrowserContext, visitor: Visitor, led_run: str
+) -> None:
+    leader, follower = lead_and_follow(context, visitor, led_run, played_run(visitor))
     own, beside = shown(follower), follower.locator("hw-beside")
     follower.get_by_role("button", name="Beside", exact=True).click()
     expect(beside.locator(".hw-topology .hw-node").first).to_be_visible()
@@ -268,8 +286,10 @@ def test_presenters_lab_is_live_beside_the_learners_own(context: BrowserContext,
     expect(follower.get_by_role("button", name="Beside", exact=True)).to_be_hidden()
 
 
-def test_pointer_stays_on_the_element_it_points_at(context: BrowserContext, visitor: Visitor) -> None:
-    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+def test_pointer_stays_on_the_element_it_points_at(
+    context: BrowserContext, visitor: Visitor, led_run: str, own_run: str
+) -> None:
+    leader, follower = lead_and_follow(context, visitor, led_run, own_run)
     press(follower, "f")
     for size in (TABLET, PHONE):
         follower.set_viewport_size(size)
