@@ -29,7 +29,8 @@ def project(tmp_path: Path) -> Path:
     copy.mkdir()
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # With the compiled modules, which the server would have to make again; not with those being written.
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copy(ROOT / name, copy / name)
     return copy
