@@ -70,6 +70,13 @@ def instants(run: RecordedRun) -> Iterator[tuple[int, int, Any]]:
             yield seq, at_us, view
 
 
+@cache
+def end_of(name: str) -> tuple[int, Any]:
+    """The last instant of a recording and its view."""
+    *_, (_, at_us, view) = run_of(name).views()
+    return at_us, view
+
+
 # against the core's own view
 
 
@@ -120,7 +127,7 @@ def test_roles_are_those_of_zookeeper(made: MadeTables, name: str) -> None:
 def test_replicas_have_the_states_that_the_controller_gives_them(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
     replicas = tables["silver.replicas"]
-    *_, (_, at_us, view) = instants(tables.run)
+    at_us, view = end_of(name)
     now = {f"{row['topic']}-{row['partition']}@b{row['broker']}": row["state"] for row in during(replicas, at_us)}
     partitions = view["partitions"].items()
     assert set(now) == {f"{partition}@b{broker}" for partition, state in partitions for broker in state["replicas"]}
@@ -135,7 +142,7 @@ def test_messages_in_flight_have_not_arrived(made: MadeTables, name: str) -> Non
     tables = Tables(made, name)
     messages = tables["silver.rpcs"]
     assert len(messages) == len({row["rpc"] for row in messages})
-    *_, (_, _, view) = instants(tables.run)
+    _, view = end_of(name)
     under_way = {row["rpc"]: row for row in messages if row["outcome"] in ("in flight", "held")}
     assert set(under_way) == set(view["rpcs"])
     for rpc, shown in view["rpcs"].items():
@@ -170,7 +177,7 @@ def test_requests_wait_and_are_answered_as_recorded(made: MadeTables, name: str)
 @each_recording
 def test_producer_states_match_the_table(made: MadeTables, name: str) -> None:
     tables = Tables(made, name)
-    *_, (_, _, view) = instants(tables.run)
+    _, view = end_of(name)
     batches = grouped(tables["silver.produces"], "client")
     for client, node in view["nodes"].items():
         if node["kind"] == "producer":
@@ -262,7 +269,7 @@ def test_log_sizes_are_bytes_added_minus_bytes_removed(made: MadeTables, name: s
     grown: Counter[tuple[int, str | None]] = Counter()
     for row in tables["gold.disk_growth"]:
         grown[row["broker"], row["topic"]] += row["appended_bytes"] - row["removed_bytes"]
-    *_, (_, _, view) = instants(tables.run)
+    _, view = end_of(name)
     sizes: Counter[tuple[int, str | None]] = Counter()
     for replica, state in view["replicas"].items():
         partition, broker = ReplicaId.parse(replica)

@@ -116,11 +116,18 @@ class MadeTables:
         self._spark: Any = spark
         self.runs = runs
         self._made: dict[str, pa.Table] = {}
+        self._rows: dict[str, dict[int, list[dict[str, Any]]]] = {}
         self._kinds: dict[str, DataFrame] = {}
 
     def rows(self, name: str, branch: int = 0) -> list[dict[str, Any]]:
         """The rows of a table for one run, in the table's order."""
-        return [row for row in self._arrow(name).to_pylist() if row[BRANCH] == branch]
+        if name not in self._rows:
+            # Read many times: Python's values are made of a table once.
+            by_branch: dict[int, list[dict[str, Any]]] = {}
+            for row in self._arrow(name).to_pylist():
+                by_branch.setdefault(row[BRANCH], []).append(row)
+            self._rows[name] = by_branch
+        return self._rows[name].get(branch, [])
 
     def columns(self, name: str) -> list[str]:
         """The columns that the function of a table makes, of those that are declared."""
