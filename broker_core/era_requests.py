@@ -20,8 +20,14 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_group_ids_of_members: whether an empty group id is invalid in requests of members (2.0), or in JoinGroup
             only.
         checks_first_protocols: whether the first member must name a protocol type and a protocol (1.0).
-        keeps_first_protocols: whether of a protocol that a member names twice the first one counts (1.1), or a new
-            member's request fails.
+        counts_protocols_once: whether a protocol that a member names twice counts once, with its first metadata (1.1),
+            or makes a new member's request fail.
+        breaks_ties_in_mutable_map: whether of assignors with equally many votes the first one in a mutable map of Scala
+            2.12 wins, or in an immutable one of 2.13, with which 3.9 is built.
+        updates_timeouts: whether a member that rejoins with other timeouts gets those (KAFKA-14009, 3.3), or keeps
+            those of its first join.
+        refuses_joins_of_removed: whether a pending join of a member that is removed is refused (KAFKA-7610, 2.2), or
+            gets no response.
         commits_without_producer: whether a TxnOffsetCommit without a producer id commits the offsets at once (2.4), or
             fails.
         deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
@@ -45,7 +51,10 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     refuses_unknown_instances: bool = True
     checks_group_ids_of_members: bool = True
     checks_first_protocols: bool = True
-    keeps_first_protocols: bool = False
+    counts_protocols_once: bool = False
+    breaks_ties_in_mutable_map: bool = False
+    updates_timeouts: bool = True
+    refuses_joins_of_removed: bool = True
     commits_without_producer: bool = False
     deletes_without_id: bool = True
     checks_commits: Literal["partitions", "topics", "nothing"] = "partitions"
@@ -175,12 +184,15 @@ GROUPS_2_4 = GroupBehaviour(
     replaces_static_at_once=True,
     commits_without_producer=True,
     expires_syncs=False,
+    updates_timeouts=False,
+    breaks_ties_in_mutable_map=True,
     repeats_deleted_offsets=True,
 )
 GROUPS_1_1 = replace(
     GROUPS_2_4,
     checks_generation_in_sync=False,
-    keeps_first_protocols=True,
+    counts_protocols_once=True,
+    refuses_joins_of_removed=False,
     deletes_without_id=False,
     checks_group_ids_of_members=False,
     checks_commits="topics",

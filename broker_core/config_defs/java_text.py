@@ -11,6 +11,7 @@ from broker_core.partitions import parse_requested
 MAX_SMALL_SCALA_SET = 4
 """Immutable Scala sets of at most this size keep insertion order."""
 BITS_OF_HASH = 32
+_SCALA_MIXER = 0x9E3775CD
 CLASSES_WITHOUT_ARGUMENTS = ("java.lang.Object", "java.lang.String")
 """Classes of Java that a tool can instantiate, although it can use none of them as a plug-in."""
 JAVA_CLASSES = (*CLASSES_WITHOUT_ARGUMENTS, "java.lang.Integer", "java.lang.Long")
@@ -65,6 +66,29 @@ def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = strin
         return improved & (capacity - 1), signed(improved)
 
     return sorted(listed, key=place)
+
+
+def old_scala_map_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
+    """The iteration order of a `scala.collection.mutable.HashMap` before Scala 2.13, to which keys were added in this
+    order: by falling places, and of those at the same place the last one first.
+    """
+    table: list[list[str]] = [[] for _ in range(16)]
+    for count, key in enumerate(dict.fromkeys(keys), 1):
+        table[_old_place(code(key), len(table))].insert(0, key)
+        if count > len(table) * 3 // 4:
+            larger: list[list[str]] = [[] for _ in range(2 * len(table))]
+            for moved in (each for place in reversed(table) for each in place):
+                larger[_old_place(code(moved), len(larger))].insert(0, moved)
+            table = larger
+    return [key for place in reversed(table) for key in place]
+
+
+def _old_place(code: int, size: int) -> int:
+    """The place of a hash in such a map: the highest bits of the hash, mixed and rotated by 4."""
+    mixed = code * _SCALA_MIXER & 0xFFFFFFFF
+    mixed = int.from_bytes(mixed.to_bytes(4, "big"), "little") * _SCALA_MIXER & 0xFFFFFFFF
+    rotated = (mixed >> 4 | mixed << 28) & 0xFFFFFFFF
+    return rotated >> BITS_OF_HASH - size.bit_length() + 1
 
 
 def scala_map_place(key: str) -> int:

@@ -61,10 +61,11 @@ def _unloaded(subjects: Subjects, event: GroupsUnloaded, at_us: int) -> None:
 
 @applies(GroupTransitioned)
 def _transitioned(subjects: Subjects, event: GroupTransitioned, at_us: int) -> None:
-    known = _groups(subjects, event.broker).known
+    groups = _groups(subjects, event.broker)
+    known = groups.known
     group = known.get(event.group)
     if group is None:
-        group = known[event.group] = ClassicGroup(event.group, event.partition)
+        group = known[event.group] = ClassicGroup(event.group, event.partition, groups.host.era.groups)
     group.state = GroupState(event.to_state)
     group.generation_id = event.generation_id
     group.protocol_type = event.protocol_type or None

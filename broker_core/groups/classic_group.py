@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from broker_core.config_defs.java_text import scala_map_place
+from broker_core.config_defs.java_text import old_scala_map_order, scala_map_place, scala_set_order
+from broker_core.era_requests import GroupBehaviour
 from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscribed_topics
 from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
@@ -66,11 +67,14 @@ class ClassicGroupMember(msgspec.Struct):
 
 
 class ClassicGroup:
-    """See the module. `partition` is the one of `__consumer_offsets` that stores it; times in ms and us as named."""
+    """See the module. `partition` is the one of `__consumer_offsets` that stores it; times in ms and us as named.
+    `behaviour` is that of the era.
+    """
 
-    def __init__(self, group_id: str, partition: str) -> None:
+    def __init__(self, group_id: str, partition: str, behaviour: GroupBehaviour) -> None:
         self.group_id = group_id
         self.partition = partition
+        self._behaviour = behaviour
         self.state = GroupState.EMPTY
         self.generation_id = 0
         self.protocol_type: str | None = None
@@ -135,10 +139,11 @@ class ClassicGroup:
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 
     def candidate_protocols(self) -> list[str]:
-        """The assignors that all members support: as in Kafka, those named once by each member."""
+        """The assignors that all members support: as in Kafka, those named as often as there are members."""
         counts: dict[str, int] = {}
         for member in self.members.values():
-            for name, _ in member.protocols:
+            names = [name for name, _ in member.protocols]
+            for name in dict.fromkeys(names) if self._behaviour.counts_protocols_once else names:
                 counts[name] = counts.get(name, 0) + 1
         return [name for name, count in counts.items() if count == len(self.members)]
 
@@ -146,11 +151,16 @@ class ClassicGroup:
         """Whether a member with these assignors may join. `checks_first`: the first member must name some."""
         if self.state is GroupState.EMPTY:
             return not checks_first or (bool(protocol_type) and bool(protocols))
+        if protocol_type != self.protocol_type:
+            return False
+        if not self.members:
+            # Its members left while it waited for others: any assignor is supported by all that are left.
+            return bool(protocols) or self._behaviour.counts_protocols_once
         allowed = set(self.candidate_protocols())
-        return protocol_type == self.protocol_type and any(name in allowed for name, _ in protocols)
+        return any(name in allowed for name, _ in protocols)
 
     def select_protocol(self) -> str | None:
-        """The assignor with the most votes; for a tie, the first one in a Scala map.
+        """The assignor with the most votes; for a tie, the first one in Scala's map of the votes.
 
         None if a member cannot vote, because another named an assignor twice.
         """
@@ -162,6 +172,8 @@ class ClassicGroup:
                 return None
             votes[vote] = votes.get(vote, 0) + 1
         most = max(votes.values())
+        if self._behaviour.breaks_ties_in_mutable_map:
+            return next(name for name in scala_set_order(old_scala_map_order(votes)) if votes[name] == most)
         return min((name for name in votes if votes[name] == most), key=scala_map_place)
 
     def add(self, member: ClassicGroupMember) -> None:

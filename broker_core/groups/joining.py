@@ -4,7 +4,7 @@ import msgspec
 
 from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
-from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, join_fields_of
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, JoinFields, join_fields_of
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import StaticRejoin
@@ -158,11 +158,17 @@ class Joining:
     def _rejoin(
         self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
-        self._groups.update(group, member, join_fields_of(request))
+        self._groups.update(group, member, self._updated(member, request))
         # As in Kafka the member's pending join, if there is one, gets no response.
         self._groups.waiting.superseded(member.joining)
         member.joining = message
         self._rebalances.maybe_rebalance(group, why)
+
+    def _updated(self, member: ClassicGroupMember, request: JoinGroupRequest) -> JoinFields:
+        """What is stored about a member that rejoins."""
+        if self._host.era.groups.updates_timeouts:
+            return join_fields_of(request)
+        return member.rebalance_timeout_ms, member.session_timeout_ms, request.protocols
 
     # A static member restarts (KIP-345).
 
@@ -189,7 +195,7 @@ class Joining:
         member = self._groups.replace(group, instance, old_id, new_id, old.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
-        self._groups.update(group, member, join_fields_of(request))
+        self._groups.update(group, member, self._updated(member, request))
         has_generation = group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE)
         if has_generation and self._host.era.groups.replaces_static_at_once:
             self.static_rejoined(group, rejoin, Errors.NONE)

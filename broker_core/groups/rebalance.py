@@ -183,8 +183,12 @@ class Rebalances:
 
     def _remove_member(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
         kernel, waiting = self._host.kernel, self._groups.waiting
-        answer_join(kernel, waiting, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
-        answer_sync(kernel, waiting, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        if self._host.era.groups.refuses_joins_of_removed:
+            answer_join(kernel, waiting, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        else:
+            waiting.superseded(member.joining)
+        # As in Kafka a pending sync gets no response: only another request, LeaveGroup, can remove its member.
+        waiting.superseded(member.syncing)
         self._groups.remove(group, member, why)
 
     # Sessions.

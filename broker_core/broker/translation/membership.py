@@ -36,20 +36,12 @@ def _join_body(request: Any, context: RequestContext) -> JoinGroupRequest:
         request.member_id,
         request.group_instance_id,
         request.protocol_type,
-        _protocols(request.protocols, context),
+        tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
         request.reason or "",
         context.version,
         context.client_id,
         f"/{context.host}",
     )
-
-
-def _protocols(protocols: list[Any], context: RequestContext) -> tuple[tuple[str, bytes], ...]:
-    named = [(protocol.name, protocol.metadata) for protocol in protocols]
-    if context.broker.era.groups.keeps_first_protocols:
-        first = dict(reversed(named))
-        named = [(name, first[name]) for name in dict(named)]
-    return tuple(named)
 
 
 def _join_answer(body: JoinGroupResponse, request: Any, context: RequestContext) -> Any:

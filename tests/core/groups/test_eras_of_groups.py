@@ -1,0 +1,178 @@
+"""Members of groups in clusters of older releases, as brokers of those releases were seen to respond."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from broker_core.errors import Errors
+from broker_core.run import Run, RunConfig
+from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.wire.framing import decode_response, encode_request
+from broker_core.wire.schemas import BY_NAME
+from broker_core.zk.memory_store import MemoryStore
+
+SECOND_US = 1_000_000
+JOIN = BY_NAME["JoinGroup"].request
+SYNC = BY_NAME["SyncGroup"].request
+RANGE = (("range", b"\x01"),)
+BOTH_METADATA = (("range", b"\x01"), ("range", b"\x02"))
+KEEPS_TIMEOUTS = ["0.10", "1.1", "2.4"]
+ERAS = [*KEEPS_TIMEOUTS, "3.9"]
+
+
+class Client:
+    """Sends each request on a connection of its own, so that one that waits does not hold back the next."""
+
+    def __init__(self, era: str) -> None:
+        config = RunConfig(
+            brokers=(0,),
+            era=era,
+            latency_us=0,
+            jitter_us=0,
+            broker_config={"group.initial.rebalance.delay.ms": "0", "offsets.topic.replication.factor": "1"},
+        )
+        self.era = era
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
+        self.run.advance(5 * SECOND_US)
+        self._waiting: dict[int, tuple[str, int]] = {}
+        self._numbers = count(1)
+        self.ask("FindCoordinator", 0, key="g")
+        self.pass_time()
+
+    def pass_time(self, seconds: float = 1) -> None:
+        self.run.advance(self.run.now_us + int(seconds * SECOND_US))
+
+    def post(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> int:
+        """The number of the connection."""
+        connection = self.run.connect(0, "127.0.0.1")
+        schema = BY_NAME[api]
+        value = schema.request.type(**fields)
+        frame = encode_request(schema, version, value, correlation_id=next(self._numbers), client_id=client_id)
+        self.run.frame(connection, frame[4:])
+        self._waiting[connection] = api, version
+        return connection
+
+    def responses(self) -> dict[int, Any]:
+        """What has come since the last call, by connection."""
+        found = {}
+        for connection, data in self.run.take_outputs():
+            assert data is not None
+            api, version = self._waiting[connection]
+            found[connection] = decode_response(BY_NAME[api], version, data[4:])[1]
+        return found
+
+    def ask(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> Any:
+        """The response; None if there is none within a second."""
+        connection = self.post(api, version, client_id, **fields)
+        self.pass_time()
+        return self.responses().get(connection)
+
+    def join_fields(
+        self, member: str = "", protocols: tuple[tuple[str, bytes], ...] = RANGE, instance: str = "a", **more: Any
+    ) -> tuple[str, int, dict[str, Any]]:
+        """A JoinGroup that needs no second round: without ids of members in old versions, else of a static member."""
+        is_static = self.era in ("2.4", "3.9")
+        listed = [JOIN.JoinGroupRequestProtocol(name=name, metadata=data) for name, data in protocols]
+        fields = {
+            "group_id": "g",
+            "session_timeout_ms": 6_000,
+            "rebalance_timeout_ms": 6_000,
+            "member_id": member,
+            "group_instance_id": instance if is_static else None,
+            "protocol_type": "consumer",
+            "protocols": listed,
+        }
+        return "JoinGroup", 5 if is_static else 1, fields | more
+
+    def join(self, *given: Any, **named: Any) -> Any:
+        api, version, fields = self.join_fields(*given, **named)
+        return self.ask(api, version, **fields)
+
+    def post_join(self, *given: Any, **named: Any) -> int:
+        api, version, fields = self.join_fields(*given, **named)
+        return self.post(api, version, **fields)
+
+    def two_join(
+        self, of_first: tuple[tuple[str, bytes], ...] = RANGE, of_second: tuple[tuple[str, bytes], ...] = RANGE
+    ) -> tuple[Any, Any]:
+        """The responses to two members in their common generation, the leader's first."""
+        first = self.join("", of_first).member_id
+        second = self.post_join("", of_second, "b")
+        self.pass_time()
+        again = self.post_join(first, of_first)
+        self.pass_time()
+        found = self.responses()
+        leader, follower = sorted((found[again], found[second]), key=lambda each: each.member_id != each.leader)
+        return leader, follower
+
+    def state(self) -> tuple[str, int]:
+        group = self.ask("DescribeGroups", 0, groups=["g"]).groups[0]
+        return group.group_state, len(group.members)
+
+
+@pytest.mark.parametrize("era", ["0.10", "1.1"])
+def test_rejoin_is_compared_with_all_that_a_member_named_before(era: str) -> None:
+    client = Client(era)
+    first = client.join("", BOTH_METADATA)
+    assert (first.generation_id, first.members[0].metadata) == (1, b"\x01")
+    assert client.join(first.member_id, BOTH_METADATA).generation_id == 1
+    assert client.join(first.member_id, BOTH_METADATA[:1]).generation_id == 2
+
+
+@pytest.mark.parametrize("era", ["2.4", "3.9"])
+def test_assignor_that_is_named_twice_gets_no_response_since_2_0(era: str) -> None:
+    client = Client(era)
+    assert client.join("", BOTH_METADATA) is None
+    assert client.state() == ("PreparingRebalance", 1)
+
+
+@pytest.mark.parametrize("era", KEEPS_TIMEOUTS)
+@pytest.mark.parametrize(
+    ("one", "other", "chosen"),
+    [("range", "rr", "range"), ("a", "b", "b"), ("b", "a", "b"), ("sticky", "roundrobin", "sticky")],
+)
+def test_tie_is_broken_by_the_mutable_map_of_old_releases(era: str, one: str, other: str, chosen: str) -> None:
+    leader, follower = Client(era).two_join(((one, b"1"), (other, b"2")), ((other, b"3"), (one, b"4")))
+    assert leader.protocol_name == follower.protocol_name == chosen
+
+
+@pytest.mark.parametrize(("era", "left"), [*((era, ("Empty", 0)) for era in KEEPS_TIMEOUTS), ("3.9", ("Stable", 1))])
+def test_member_keeps_its_first_timeouts_before_3_3(era: str, left: tuple[str, int]) -> None:
+    client = Client(era)
+    first = client.join()
+    again = client.join(first.member_id, (("range", b"\x07"),), session_timeout_ms=30_000)
+    assert again.generation_id == 2
+    assignment = SYNC.SyncGroupRequestAssignment(member_id=first.member_id, assignment=b"\x05")
+    sent = {"group_id": "g", "generation_id": 2, "member_id": first.member_id, "assignments": [assignment]}
+    assert client.ask("SyncGroup", 0, **sent).assignment == b"\x05"
+    client.pass_time(9)
+    assert client.state() == left
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_pending_sync_of_a_member_that_leaves_gets_no_response(era: str) -> None:
+    client = Client(era)
+    _, follower = client.two_join()
+    sync = client.post("SyncGroup", 0, group_id="g", generation_id=2, member_id=follower.member_id, assignments=[])
+    client.pass_time()
+    assert client.ask("LeaveGroup", 0, group_id="g", member_id=follower.member_id).error_code == 0
+    client.pass_time()
+    assert sync not in client.responses()
+    assert client.state() == ("PreparingRebalance", 1)
+
+
+@pytest.mark.parametrize(
+    ("era", "said"), [("0.10", None), ("1.1", None), ("2.4", "UNKNOWN_MEMBER_ID"), ("3.9", "UNKNOWN_MEMBER_ID")]
+)
+def test_pending_join_of_a_member_that_leaves_is_refused_since_2_2(era: str, said: str | None) -> None:
+    client = Client(era)
+    leader, _ = client.two_join()
+    join = client.post_join(leader.member_id, (("range", b"\x07"),))
+    client.pass_time()
+    leave = client.post("LeaveGroup", 0, group_id="g", member_id=leader.member_id)
+    client.pass_time()
+    found = client.responses()
+    assert found[leave].error_code == 0
+    answered = found.get(join)
+    assert (None if answered is None else Errors.of(answered.error_code).name) == said
