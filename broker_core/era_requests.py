@@ -94,6 +94,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             `HashSet`.
         deletion_disabled: what becomes of DeleteTopics if `delete.topic.enable` is false: it is refused, or it waits.
         repeats_deletions: whether DeleteTopics responds twice to a topic that is named twice (2.4), or once.
+        looks_for_partitions: whether Produce and DeleteRecords refuse an unknown partition before anything else (2.0),
+            or only an unknown topic.
         checks_acks: whether acks must be -1, 0 or 1 (0.9), or may be any number of replicas.
         refuses_records: the error of a batch that breaks a rule (2.4: INVALID_RECORD).
         refused_without_start: other errors of a batch with which no log start offset is returned.
@@ -131,6 +133,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     orders_replicas: bool = True
     deletion_disabled: Literal["refused", "waits"] = "refused"
     repeats_deletions: bool = True
+    looks_for_partitions: bool = True
     checks_acks: bool = True
     refuses_records: Errors = Errors.INVALID_RECORD
     refused_without_start: tuple[Errors, ...] = ()
@@ -247,6 +250,7 @@ REQUESTS_1_1 = replace(
     repeats_deletions=False,
     refused_without_start=(Errors.INVALID_RECORD, Errors.INVALID_TIMESTAMP),
     checks_transactional_ids=False,
+    looks_for_partitions=False,
     creation_not_controller=None,
     looks_for_zstd=False,
     old_paths=True,

@@ -18,7 +18,7 @@ from broker_core.groups.consumer_protocol import (
     string,
 )
 from broker_core.log.dump.java import string_hash
-from broker_core.partitions import TopicPartition, partition_name
+from broker_core.partitions import parse_requested, requested_partition
 
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
@@ -79,7 +79,7 @@ def partition_for(group: str, partition_count: int) -> int:
 
 
 def encode_offset_key(group: str, partition: str) -> bytes:
-    topic, number = TopicPartition.parse(partition)
+    topic, number = parse_requested(partition)
     return int16(OFFSET_KEY_VERSION) + string(group) + string(topic) + int32(number)
 
 
@@ -127,7 +127,7 @@ def decode_key(data: bytes) -> Key | None:
     version = reader.int16()
     if version in (0, OFFSET_KEY_VERSION):
         group, topic = reader.string(), reader.string()
-        return OffsetKey(group, partition_name(topic, reader.int32()))
+        return OffsetKey(group, requested_partition(topic, reader.int32()))
     return GroupKey(reader.string()) if version == GROUP_KEY_VERSION else None
 
 

@@ -12,7 +12,7 @@ from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
 from broker_core.groups.offsets import encode_group_key, encode_offset_key
 from broker_core.groups.states import GroupState
-from broker_core.partitions import topic_of
+from broker_core.partitions import parse_requested
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.handlers import TimerHandler
 
@@ -48,11 +48,11 @@ class Removals:
             if group.protocol_type != PROTOCOL_TYPE:
                 return Errors.NON_EMPTY_GROUP, ()
             topics = group.subscribed_topics()
-            subscribed = {topic_of(name) for name in partitions} if topics is None else topics
+            subscribed = {parse_requested(name).topic for name in partitions} if topics is None else topics
         results = []
         gone = []
         for name in partitions:
-            if topic_of(name) in subscribed:
+            if parse_requested(name).topic in subscribed:
                 results.append((name, Errors.GROUP_SUBSCRIBED_TO_TOPIC))
             else:
                 results.append((name, Errors.NONE))
@@ -80,7 +80,7 @@ class Removals:
         members.
         """
         for group in list(self._groups.known.values()):
-            gone = [name for name in group.offsets if is_gone(topic_of(name))]
+            gone = [name for name in group.offsets if is_gone(parse_requested(name).topic)]
             if gone or self._is_unused(group):
                 self._forget(group, gone, "reason.topic_deleted")
 
@@ -145,7 +145,7 @@ class Removals:
             return {
                 name: committed.commit_timestamp
                 for name, committed in group.offsets.items()
-                if topics is not None and topic_of(name) not in topics and name not in waiting
+                if topics is not None and parse_requested(name).topic not in topics and name not in waiting
             }
         if group.protocol_type is None:
             return {

@@ -2,7 +2,7 @@
 (`KafkaZkClient.setOrCreateConsumerOffset`, `getConsumerOffset`).
 """
 
-from broker_core.partitions import TopicPartition
+from broker_core.partitions import parse_requested
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import NoNode
 
@@ -12,7 +12,7 @@ NO_OFFSET = -1
 
 def offset_path(group: str, partition: str) -> str:
     """The znode of a group's offset."""
-    topic, number = TopicPartition.parse(partition)
+    topic, number = parse_requested(partition)
     return f"{CONSUMERS}/{group}/offsets/{topic}/{number}"
 
 

@@ -6,7 +6,7 @@ The key is the transactional id, so that compaction keeps its last record. A nul
 from broker_core.groups.consumer_protocol import ProtocolError, ProtocolReader, int16, int32, int64, string
 from broker_core.log.stored_records import stored_records
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.partitions import TopicPartition, partition_name
+from broker_core.partitions import parse_requested, requested_partition
 from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
 from broker_core.transactions.states import STATE_IDS, TransactionState
 
@@ -22,7 +22,7 @@ def encode_value(transit: Transit) -> bytes:
     """The bytes of a value. Partitions are grouped by topic; null without a transaction."""
     topics: dict[str, list[int]] = {}
     for name in transit.partitions:
-        topic, number = TopicPartition.parse(name)
+        topic, number = parse_requested(name)
         topics.setdefault(topic, []).append(number)
     parts = [
         int16(VERSION),
@@ -56,7 +56,7 @@ def decode_value(data: bytes) -> Transit:
     partitions: list[str] = []
     for _ in range(reader.int32()):
         topic = reader.string()
-        partitions += [partition_name(topic, reader.int32()) for _ in range(reader.int32())]
+        partitions += [requested_partition(topic, reader.int32()) for _ in range(reader.int32())]
     update_ms, start_ms = reader.int64(), reader.int64()
     return Transit(
         _STATES[status], producer_id, epoch, NO_PRODUCER_EPOCH, timeout_ms, tuple(partitions), start_ms, update_ms

@@ -16,7 +16,7 @@ from broker_core.broker.common.produce_rules import (
 )
 from broker_core.broker.coordinators.transaction_verifier import PendingVerification, ProducerSequence
 from broker_core.errors import Errors, KafkaException
-from broker_core.partitions import topic_of
+from broker_core.partitions import parse_requested
 from broker_core.records.record_batch import parse_header
 from broker_core.sim.kernel import Message
 from broker_core.topics import INTERNAL_TOPICS
@@ -104,7 +104,7 @@ def _check(
     services: ProduceServices, name: str, data: bytes | None, body: ProduceRequest
 ) -> ProducePartitionResponse | None:
     """Why a partition's batches are rejected; None if they are passed to a replica."""
-    if name not in services.metadata.partitions:
+    if not _is_known(services, name):
         return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     # Null, where the translation of the request did not know the partition yet, is not a valid batch in any version.
     if data is None or body.version >= ONE_BATCH_VERSION:
@@ -115,12 +115,21 @@ def _check(
     return None
 
 
+def _is_known(services: ProduceServices, name: str) -> bool:
+    """Whether the partition exists, or where only that is checked first, its topic."""
+    if services.era.requests.looks_for_partitions:
+        return name in services.metadata.partitions
+    return services.metadata.has_topic_of(name)
+
+
 def _check_append(services: ProduceServices, name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
     """Why nothing may be appended to a partition, whatever the batch."""
     if body.acks not in (-1, 0, 1) and services.era.requests.checks_acks:
         return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
-    if topic_of(name) in INTERNAL_TOPICS and not (
+    if parse_requested(name).topic in INTERNAL_TOPICS and not (
         body.is_from_admin_client and services.era.admin_client_writes_internal_topics
     ):
         return ProducePartitionResponse(name, Errors.INVALID_TOPIC_EXCEPTION)
+    if name not in services.metadata.partitions:
+        return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     return None

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from broker_core.partitions import TopicPartition, topic_of
+from broker_core.partitions import TopicPartition, parse_requested, topic_of
 from broker_core.wire.messages import UpdateMetadataPartition, UpdateMetadataRequest
 
 DELETED_LEADER = -2
@@ -75,6 +75,10 @@ class MetadataCache:
     def partition_count(self, topic: str) -> int:
         """How many partitions of a topic the cache contains; 0 for an unknown topic."""
         return len(self._names.get(topic, ()))
+
+    def has_topic_of(self, partition: str) -> bool:
+        """Whether it contains the topic of a requested partition, which itself may be unknown."""
+        return parse_requested(partition).topic in self.topic_ids
 
     def is_alive(self, broker_id: int) -> bool:
         """Whether the broker is alive according to the controller."""

@@ -9,7 +9,6 @@ from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.host import GroupSettings, Store
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.partitions import parse_requested
 from broker_core.sim.kernel import Kernel
 from broker_core.topics import OFFSETS_TOPIC
 
@@ -62,7 +61,7 @@ class GroupHost:
         """Whether offsets may be committed for the partition."""
         metadata = self._broker.metadata
         if self.era.groups.checks_commits == "topics":
-            return parse_requested(partition).topic in metadata.topic_ids
+            return metadata.has_topic_of(partition)
         return partition in metadata.partitions or self.era.groups.checks_commits == "nothing"
 
     def offsets_log(self, partition: str) -> UnifiedLog:

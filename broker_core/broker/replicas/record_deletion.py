@@ -9,9 +9,10 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.eras import Era
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
-from broker_core.partitions import topic_of
+from broker_core.partitions import parse_requested
 from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.handlers import TimerHandler
@@ -49,7 +50,12 @@ class DeletionHost(Protocol):
     partitions: dict[str, Partition]
 
     @property
+    def era(self) -> Era: ...
+
+    @property
     def metadata(self) -> MetadataCache: ...
+
+    def not_leader(self, name: str) -> Errors: ...
 
 
 class RecordDeletion:
@@ -122,14 +128,16 @@ class RecordDeletion:
 
     def _leader(self, name: str) -> Partition:
         """The replica, which must be the leader. Raises KafkaException."""
-        if name not in self._host.metadata.partitions:
+        metadata = self._host.metadata
+        looks_for_partitions = self._host.era.requests.looks_for_partitions
+        if not (name in metadata.partitions if looks_for_partitions else metadata.has_topic_of(name)):
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-        topic = topic_of(name)
+        topic = parse_requested(name).topic
         if topic in INTERNAL_TOPICS:
             raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")
         partition = self._host.partitions.get(name)
         if partition is None or not partition.is_leader:
-            raise KafkaException(Errors.NOT_LEADER_OR_FOLLOWER)
+            raise KafkaException(self._host.not_leader(name))
         return partition
 
     def _try(self, delayed: DelayedDeleteRecords) -> bool:

@@ -1,0 +1,136 @@
+"""How brokers of older releases read and answer requests, as they were seen to do."""
+
+import struct
+import zlib
+from typing import Any
+
+import google_crc32c
+import pytest
+
+from broker_core.errors import Errors
+from broker_core.records.compression import CompressionType
+from broker_core.records.legacy import build_message_set
+from broker_core.records.record_batch import build_batch
+from broker_core.run import Run, RunConfig
+from broker_core.sim.simulated_disk import SimulatedDisk
+from broker_core.wire.framing import decode_response, encode_request
+from broker_core.wire.schemas import BY_NAME
+from broker_core.zk.memory_store import MemoryStore
+
+SECOND_US = 1_000_000
+TOPICS = {"orders93": 8, "b93": 2, "zeta93": 2, "q93": 2}
+GOOD = build_batch([(1, b"k", b"v", ())])
+MESSAGE = build_message_set([(0, 1, b"k", b"v")], 1, CompressionType.NONE)
+CLOSED = "closed"
+MANY = ("orders93", (7, 6, 5, 4, 3, 2, 1, 0, 20, 16, 40))
+SEVERAL = (("b93", (1, 0)), ("orders93", (5, 0, 6, 1, 7)), ("none1", (4, 0, 2)), ("zeta93", (0,)), ("q93", (1, 0)))
+
+
+def batch(magic: int = 2, codec: int = 0) -> bytes:
+    """A batch with this magic and codec, and the right CRC."""
+    data = bytearray(GOOD)
+    data[16] = magic & 0xFF
+    data[22] = codec
+    data[17:21] = struct.pack(">I", google_crc32c.value(bytes(data[21:])))
+    return bytes(data)
+
+
+def message(magic: int = 1, codec: int = 0) -> bytes:
+    """The same of a message of an old format."""
+    data = bytearray(MESSAGE)
+    data[16], data[17] = magic & 0xFF, codec
+    data[12:16] = struct.pack(">I", zlib.crc32(bytes(data[16:])))
+    return bytes(data)
+
+
+class Client:
+    def __init__(self, era: str) -> None:
+        config = RunConfig(
+            brokers=(0,),
+            era=era,
+            latency_us=0,
+            jitter_us=0,
+            broker_config={"offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "1"},
+        )
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
+        self.run.advance(5 * SECOND_US)
+        for name, count in TOPICS.items():
+            self.run.submit(f"kafka-topics.sh --create --topic {name} --partitions {count} --replication-factor 1")
+        self.run.advance(self.run.now_us + 2 * SECOND_US)
+        self.ask("FindCoordinator", 0, key="g")
+
+    def ask(self, api: str, version: int, **fields: Any) -> Any:
+        connection = self.run.connect(0, "127.0.0.1")
+        schema = BY_NAME[api]
+        self.run.frame(connection, encode_request(schema, version, schema.request.type(**fields), client_id="kit")[4:])
+        self.run.advance(self.run.now_us + SECOND_US)
+        ((_, data),) = self.run.take_outputs()
+        return CLOSED if data is None else decode_response(schema, version, data[4:])[1]
+
+    def produce(self, version: int, topic: str, parts: dict[int, bytes], acks: int = 1) -> Any:
+        """The error of each partition."""
+        request = BY_NAME["Produce"].request
+        partitions = [request.PartitionProduceData(index=index, records=data) for index, data in parts.items()]
+        sent = request.TopicProduceData(name=topic, partition_data=partitions)
+        answer = self.ask("Produce", version, acks=acks, timeout_ms=900, topic_data=[sent])
+        if answer == CLOSED:
+            return CLOSED
+        return {row.index: Errors.of(row.error_code).name for row in answer.responses[0].partition_responses}
+
+    def commit(self, version: int, *topics: tuple[str, tuple[int, ...]]) -> list[tuple[str, list[int]]]:
+        request = BY_NAME["OffsetCommit"].request
+        wanted = [
+            request.OffsetCommitRequestTopic(
+                name=name,
+                partitions=[
+                    request.OffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=index + 5, committed_metadata=""
+                    )
+                    for index in indexes
+                ],
+            )
+            for name, indexes in topics
+        ]
+        answer = self.ask(
+            "OffsetCommit",
+            version,
+            group_id="g",
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            retention_time_ms=-1,
+            topics=wanted,
+        )
+        return [(topic.name, [row.partition_index for row in topic.partitions]) for topic in answer.topics]
+
+    def fetched(self, version: int, topic: str, *indexes: int) -> dict[int, tuple[int, str]]:
+        request = BY_NAME["OffsetFetch"].request
+        topics = [request.OffsetFetchRequestTopic(name=topic, partition_indexes=list(indexes))]
+        answer = self.ask("OffsetFetch", version, group_id="g", topics=topics)
+        return {
+            row.partition_index: (row.committed_offset, Errors.of(row.error_code).name)
+            for row in answer.topics[0].partitions
+        }
+
+
+@pytest.mark.parametrize(
+    ("era", "internal", "bad_acks"),
+    [
+        ("1.1", "INVALID_TOPIC_EXCEPTION", "INVALID_REQUIRED_ACKS"),
+        ("2.4", "UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ],
+)
+def test_produce_looks_for_the_partition_last_before_2_0(era: str, internal: str, bad_acks: str) -> None:
+    client = Client(era)
+    assert client.produce(2, "__consumer_offsets", {-1: MESSAGE, 99: MESSAGE}) == {-1: internal, 99: internal}
+    assert client.produce(2, "orders93", {-1: MESSAGE}, acks=5) == {-1: bad_acks}
+    assert client.produce(2, "orders93", {-1: MESSAGE}) == {-1: "UNKNOWN_TOPIC_OR_PARTITION"}
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_any_partition_of_a_topic_may_have_offsets_before_2_0(version: int) -> None:
+    client = Client("1.1")
+    client.commit(version, ("orders93", (-1, 99)))
+    assert client.fetched(version, "orders93", -1, 99) == {-1: (4, "NONE"), 99: (104, "NONE")}
+    client.run.submit("kafka-topics.sh --delete --topic q93")
+    client.run.advance(client.run.now_us + 5 * SECOND_US)
+    assert client.fetched(version, "orders93", -1, 99) == {-1: (4, "NONE"), 99: (104, "NONE")}
