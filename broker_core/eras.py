@@ -137,6 +137,8 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             leader sets the timestamps of a batch.
         checks_producers_before_roll: whether a leader checks a batch's sequence number before it rolls a segment for
             it; since 2.4 it rolls first, also for a batch that it then refuses.
+        checks_cut_off_batches: whether the magic of a batch is checked also if the batch is incomplete (2.0).
+        knows_zstd: whether zstd is a codec (KIP-110, 2.1), or an unknown one.
         unknown_sequences: the response to a sequence number above 0 of a producer without a last sequence number at the
             leader. "taken": it is accepted if the epoch is unknown, too (KIP-360, 2.5), and refused with
             OUT_OF_ORDER_SEQUENCE_NUMBER if the epoch is known from a marker. "unknown producer": UNKNOWN_PRODUCER_ID in
@@ -154,6 +156,8 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     knows_delete_horizons: bool = True
     checks_coordinators: bool = True
     checks_producers_before_roll: bool = False
+    checks_cut_off_batches: bool = True
+    knows_zstd: bool = True
     unknown_sequences: UnknownSequences = "taken"
 
 
@@ -391,6 +395,8 @@ _1_1 = replace(
         reads_max_timestamp_on_open=True,
         checks_producers_before_roll=True,
         checks_coordinators=False,
+        checks_cut_off_batches=False,
+        knows_zstd=False,
         unknown_sequences="unknown producer before marker",
     ),
     log_dir=replace(_2_4.log_dir, meta_properties=("broker.id", "version")),

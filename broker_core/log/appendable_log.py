@@ -37,7 +37,14 @@ class AppendableLog(ReadableLog):
         been rolled, or hold the batch: see `take_rolls_of_refused`, `take_written_by_refused`.
         """
         self._now_ms = now_ms
-        sent = analyze(data, self._config.max_message_bytes, is_client)
+        behaviour = self._config.behaviour
+        sent = analyze(
+            data,
+            self._config.max_message_bytes,
+            is_client,
+            knows_zstd=behaviour.knows_zstd,
+            checks_cut_off=behaviour.checks_cut_off_batches,
+        )
         if not sent.batches:
             active = self._local.segments[-1]
             return AppendInfo(-1, -1, NO_TIMESTAMP, 0, 0, active.base_offset, active.size, ())
@@ -49,7 +56,7 @@ class AppendableLog(ReadableLog):
         epoch_entries = self._assign_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
-        checks_first = last.has_producer_id and self._config.behaviour.checks_producers_before_roll
+        checks_first = last.has_producer_id and behaviour.checks_producers_before_roll
         if checks_first:
             duplicate = self._validate_producer(last, data, is_client)
             if duplicate is not None:

@@ -32,7 +32,11 @@ def handle(services: ProduceServices, message: Message) -> None:
         return
     era = services.era.requests
     refusal = refusal_of(
-        services.metadata, body, checks_ids=era.checks_transactional_ids, looks_for_zstd=era.looks_for_zstd
+        services.metadata,
+        body,
+        checks_ids=era.checks_transactional_ids,
+        looks_for_zstd=era.looks_for_zstd,
+        reads_old_versions=era.reads_batches != "one",
     )
     if refusal is not None:
         _refuse_all(services, message, refusal)
@@ -109,7 +113,7 @@ def _check(
     # Null, where the translation of the request did not know the partition yet, is not a valid batch in any version.
     if data is None or body.version >= ONE_BATCH_VERSION:
         try:
-            check_single_batch(data or b"", body.version)
+            check_single_batch(data or b"", body.version, knows_zstd=services.era.log.knows_zstd)
         except KafkaException as refusal:
             return ProducePartitionResponse(name, refusal.error, is_malformed=True)
     return None

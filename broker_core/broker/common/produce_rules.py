@@ -24,11 +24,19 @@ def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
 
 
 def refusal_of(
-    metadata: MetadataCache, body: ProduceRequest, *, checks_ids: bool = True, looks_for_zstd: bool = True
+    metadata: MetadataCache,
+    body: ProduceRequest,
+    *,
+    checks_ids: bool = True,
+    looks_for_zstd: bool = True,
+    reads_old_versions: bool = True,
 ) -> KafkaException | None:
     """Why the request as a whole is rejected. `checks_ids`: a transactional batch needs the id in the request.
-    `looks_for_zstd`: old versions fail on a codec without a name.
+    `looks_for_zstd`: old versions fail on a codec without a name. `reads_old_versions`: batches are parsed before they
+    are appended also in versions that allow several.
     """
+    if body.version < ONE_BATCH_VERSION and not reads_old_versions:
+        return None
     try:
         transactional = is_transactional(body)
     except KafkaException as unreadable:
@@ -62,14 +70,14 @@ def begins_transactional(data: bytes) -> bool:
     )
 
 
-def check_single_batch(data: bytes, version: int) -> None:
+def check_single_batch(data: bytes, version: int, knows_zstd: bool = True) -> None:
     """The rules of `ProduceRequest.validateRecords` from version 3 on. Raises KafkaException."""
     size = batch_size_at(data, 0)
     if size is None:
         raise KafkaException(Errors.INVALID_RECORD, "the request holds no whole batch for the partition")
     if data[MAGIC_POSITION] != MAGIC_V2:
         raise KafkaException(Errors.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}, expected 2")
-    if version < ZSTD_VERSION and data[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
+    if knows_zstd and version < ZSTD_VERSION and data[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK == CompressionType.ZSTD:
         raise KafkaException(Errors.UNSUPPORTED_COMPRESSION_TYPE)
     if batch_size_at(data, size) is not None:
         raise KafkaException(Errors.INVALID_RECORD, "the request holds more than one batch for the partition")

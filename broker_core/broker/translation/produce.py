@@ -17,6 +17,8 @@ from broker_core.wire.messages import ProducePartitionResponse, ProduceRequest, 
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[0].response
+_PRODUCER_ID_END = 51
+"""The bytes of a batch of magic 2 up to its producer id."""
 _ADMIN_CLIENT = "__admin_client"
 """A client with this id may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
 
@@ -24,12 +26,9 @@ _ADMIN_CLIENT = "__admin_client"
 def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     partitions = dict(partitions_of(request.topic_data, partitions="partition_data"))
     readable = context.broker.era.requests.reads_batches
-    if readable != "any":
+    if readable == "several" or (readable == "one" and context.version >= ONE_BATCH_VERSION):
         for each in partitions.values():
-            if context.version >= ONE_BATCH_VERSION:
-                _refuse_unreadable(each.records or b"", readable == "several")
-            elif readable == "several" and each.records and not _has_readable_start(each.records):
-                raise WireError(text("wire.records"))
+            _refuse_unreadable(each.records or b"", is_alone=readable == "one")
     body = ProduceRequest(
         request.acks,
         request.timeout_ms,
@@ -43,23 +42,14 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     return body
 
 
-def _has_readable_start(records: bytes) -> bool:
+def _refuse_unreadable(records: bytes, is_alone: bool) -> None:
+    """Raises WireError for records whose first batch has no producer id to read, or is not alone or not of magic 2."""
     try:
-        batch_size_at(records, 0)
-    except KafkaException:
-        return False
-    return True
-
-
-def _refuse_unreadable(records: bytes, may_be_several: bool) -> None:
-    """Raises WireError for records that are not one batch of magic 2, or several."""
-    try:
-        size = batch_size_at(records, 0)
-        is_one = size is not None and batch_size_at(records, size) is None
-        is_known = size is not None and (
-            records[MAGIC_POSITION] == MAGIC_V2 or (may_be_several and records[MAGIC_POSITION] in (0, 1))
-        )
-        is_readable = is_known and (is_one or may_be_several)
+        size = batch_size_at(records, 0, checks_cut_off=not is_alone)
+        is_readable = size is not None and (records[MAGIC_POSITION] < MAGIC_V2 or size >= _PRODUCER_ID_END)
+        if size is not None and is_alone:
+            is_last = batch_size_at(records, size, checks_cut_off=False) is None
+            is_readable = is_readable and is_last and records[MAGIC_POSITION] == MAGIC_V2
     except KafkaException:
         is_readable = False
     if not is_readable:

@@ -41,10 +41,11 @@ class AnalyzedBatches(msgspec.Struct, frozen=True, gc=False):
     codec: CompressionType
 
 
-def batch_size_at(data: bytes, position: int) -> int | None:
+def batch_size_at(data: bytes, position: int, *, checks_cut_off: bool = True) -> int | None:
     """The size of the batch of any magic at `position`; None when it is incomplete or there is none.
 
-    Raises CORRUPT_MESSAGE for an invalid length or magic.
+    Raises CORRUPT_MESSAGE for an invalid length or magic; without `checks_cut_off` the magic of an incomplete batch may
+    be any.
     """
     left = len(data) - position
     if left > MAGIC_POSITION:
@@ -53,11 +54,11 @@ def batch_size_at(data: bytes, position: int) -> int | None:
             return length + LENGTH_OVERHEAD if length + LENGTH_OVERHEAD <= left else None
     elif left < LENGTH_OVERHEAD:
         return None
-    _check_framing(data, position, left)
+    _check_framing(data, position, left, checks_cut_off)
     return None
 
 
-def _check_framing(data: bytes, position: int, left: int) -> None:
+def _check_framing(data: bytes, position: int, left: int, checks_cut_off: bool) -> None:
     """Raises CORRUPT_MESSAGE for an invalid length or magic; an incomplete magic is not checked."""
     length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
     if length < MIN_SIZE:
@@ -65,26 +66,29 @@ def _check_framing(data: bytes, position: int, left: int) -> None:
             Errors.CORRUPT_MESSAGE,
             text("refused.record_size", size=length, min=MIN_SIZE),
         )
-    if left <= MAGIC_POSITION:
+    if left <= MAGIC_POSITION or (not checks_cut_off and left - LENGTH_OVERHEAD < length <= INT_MAX - LENGTH_OVERHEAD):
         return
     magic = data[position + MAGIC_POSITION]
-    if magic > MAGIC_V2:
+    if magic > MAGIC_V2 and (checks_cut_off or length <= INT_MAX - LENGTH_OVERHEAD):
         signed = magic - 0x100 if magic >= 0x80 else magic
         raise KafkaException(Errors.CORRUPT_MESSAGE, text("refused.magic", magic=signed))
     # The size with the bytes before the length field overflows an int; Kafka has no message for that.
     raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
 
 
-def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBatches:
+def analyze(
+    data: bytes, max_message_bytes: int, is_client: bool, *, knows_zstd: bool = True, checks_cut_off: bool = True
+) -> AnalyzedBatches:
     """The batches in `data`; bytes after the last complete one are ignored.
 
-    `is_client` is false for batches of the broker's own coordinators. Raises INVALID_RECORD (a base offset that is not
-    0), MESSAGE_TOO_LARGE, CORRUPT_MESSAGE, UNKNOWN_SERVER_ERROR (unknown codec, incomplete header).
+    `is_client` is false for batches of the broker's own coordinators; without `knows_zstd` that codec is unknown;
+    `checks_cut_off` as in `batch_size_at`. Raises INVALID_RECORD (a base offset that is not 0), MESSAGE_TOO_LARGE,
+    CORRUPT_MESSAGE, UNKNOWN_SERVER_ERROR (unknown codec, incomplete header).
     """
     batches = []
     codec = CompressionType.NONE
     position = 0
-    while position < len(data) and (size := batch_size_at(data, position)) is not None:
+    while position < len(data) and (size := batch_size_at(data, position, checks_cut_off=checks_cut_off)) is not None:
         is_message = data[position + MAGIC_POSITION] < MAGIC_V2
         header = None if is_message else _check_start(data, position, size, is_client)
         if size > max_message_bytes:
@@ -99,6 +103,8 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
             batch_codec = header.attributes & COMPRESSION_MASK
             if batch_codec:
                 codec = CompressionType(batch_codec)
+                if codec is CompressionType.ZSTD and not knows_zstd:
+                    raise ValueError(codec)
         except CorruptRecord as error:
             raise KafkaException(Errors.CORRUPT_MESSAGE, error.rule) from error
         except UnreadableRecords as error:

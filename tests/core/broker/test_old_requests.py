@@ -112,6 +112,51 @@ class Client:
         }
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_zstd_is_an_unknown_codec_before_2_1(version: int) -> None:
+    sent = {0: batch(codec=4), 1: GOOD}
+    assert Client("1.1").produce(version, "orders93", sent) == {0: "UNKNOWN_SERVER_ERROR", 1: "NONE"}
+    if version == 2:
+        sent = {0: message(codec=4), 1: MESSAGE}
+        assert Client("1.1").produce(2, "orders93", sent) == {0: "UNKNOWN_SERVER_ERROR", 1: "NONE"}
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        (batch(3), "CORRUPT_MESSAGE"),
+        (batch(-1), "CORRUPT_MESSAGE"),
+        (message(3), "CORRUPT_MESSAGE"),
+        (GOOD + batch(3), "CORRUPT_MESSAGE"),
+        (batch(3)[:-3], "NONE"),
+        (batch(3)[:17], "NONE"),
+        (b"", "NONE"),
+        (batch(3)[:8] + struct.pack(">i", 2**31 - 1) + batch(3)[12:], "UNKNOWN_SERVER_ERROR"),
+    ],
+)
+def test_partition_with_an_unknown_magic_is_refused_alone_in_1_1(records: bytes, said: str) -> None:
+    client = Client("1.1")
+    assert client.produce(2, "orders93", {0: records, 1: MESSAGE}) == {0: said, 1: "NONE"}
+    assert client.produce(3, "orders93", {0: records, 1: GOOD}) == CLOSED
+
+
+@pytest.mark.parametrize(
+    ("version", "records", "said"),
+    [
+        (2, b"", CLOSED),
+        (2, GOOD[:-3], CLOSED),
+        (2, batch(3), CLOSED),
+        (2, message(2), CLOSED),
+        (3, message(2), CLOSED),
+        (2, GOOD + batch(3), {0: "CORRUPT_MESSAGE", 1: "NONE"}),
+        (3, GOOD + batch(3), {0: "CORRUPT_MESSAGE", 1: "NONE"}),
+        (3, MESSAGE + message(3), {0: "INVALID_RECORD", 1: "NONE"}),
+    ],
+)
+def test_first_batch_must_be_readable_in_2_4(version: int, records: bytes, said: Any) -> None:
+    assert Client("2.4").produce(version, "orders93", {0: records, 1: GOOD}) == said
+
+
 @pytest.mark.parametrize(
     ("era", "internal", "bad_acks"),
     [
