@@ -83,6 +83,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         operations_not_requested: the authorized operations of a client that did not ask for them.
         reads_partition_maps: whether partitions of a request become a map first: topics without partitions are lost,
             and a partition that is named twice is there once.
+        groups_in_java_maps: whether topics and their partitions are in the order of Java's hash maps in a response: in
+            that of no API; of most, but only topics in those with offsets of groups (2.4); or of all (0.9).
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
@@ -123,6 +125,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     unknown_key_type: Literal["invalid request", "server error", "unparsable"] = "invalid request"
     operations_not_requested: int = -(2**31)
     reads_partition_maps: bool = False
+    groups_in_java_maps: Literal["none", "most", "all"] = "none"
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
@@ -226,6 +229,7 @@ REQUESTS_2_4 = RequestBehaviour(
     unknown_key_type="server error",
     operations_not_requested=0,
     reads_partition_maps=True,
+    groups_in_java_maps="most",
     refuses_isolation_levels=False,
     explains_failures=True,
     no_authorizer="No Authorizer is configured on the broker.",
@@ -245,6 +249,7 @@ REQUESTS_1_1 = replace(
     returns_stable_offset_to_all=False,
     names_success=False,
     unknown_key_type="unparsable",
+    groups_in_java_maps="all",
     refuses_records=Errors.CORRUPT_MESSAGE,
     reads_batches="one",
     repeats_deletions=False,
@@ -257,4 +262,4 @@ REQUESTS_1_1 = replace(
     tags="none",
 )
 REQUESTS_0_10 = replace(REQUESTS_1_1, sasl_mechanisms=("GSSAPI",), deletion_disabled="waits", orders_replicas=False)
-REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True)
+REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True, groups_in_java_maps="none")

@@ -83,6 +83,14 @@ def old_scala_map_order(keys: Iterable[str], code: Callable[[str], int] = string
     return [key for place in reversed(table) for key in place]
 
 
+def old_scala_set_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
+    """As `scala_set_order`, before Scala 2.13, whose maps iterate over what is below a place when they are there."""
+    unique = list(dict.fromkeys(keys))
+    if len(unique) <= MAX_SMALL_SCALA_SET:
+        return unique
+    return sorted(unique, key=lambda key: [_improved(code(key)) >> shift & 31 for shift in range(0, BITS_OF_HASH, 5)])
+
+
 def _old_place(code: int, size: int) -> int:
     """The place of a hash in such a map: the highest bits of the hash, mixed and rotated by 4."""
     mixed = code * _SCALA_MIXER & 0xFFFFFFFF

@@ -9,10 +9,9 @@ from broker_core.broker.translation.common import (
     Unanswered,
     as_map,
     by_topic,
-    commit_order,
-    committed_topics,
     partitions_of,
 )
+from broker_core.broker.translation.map_order import commit_order, committed_topics, fetched_topics
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     OffsetCommitRequest,
@@ -96,8 +95,9 @@ def _fetch_answer(body: OffsetFetchResponse, request: Any, context: RequestConte
             body = OffsetFetchResponse(body.error, nothing, errors=refused)
     if not context.broker.era.groups.keeps_offsets_of_absent_topics:
         body = _of_known(body, context)
+    topics = _topics(body, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition)
     return _FETCH.type(
-        topics=_topics(body, _FETCH.OffsetFetchResponseTopic, _FETCH.OffsetFetchResponsePartition),
+        topics=fetched_topics(topics, request.topics, context),
         error_code=body.error.code,
     )
 

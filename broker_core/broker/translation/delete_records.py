@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
+from broker_core.broker.translation.map_order import in_java_maps
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -15,20 +16,19 @@ def _body(request: Any, context: RequestContext) -> DeleteRecordsRequest:
 
 
 def _answer(body: DeleteRecordsResponse, request: Any, context: RequestContext) -> Any:
-    return _WIRE.type(
-        topics=[
-            _WIRE.DeleteRecordsTopicResult(
-                name=topic,
-                partitions=[
-                    _WIRE.DeleteRecordsPartitionResult(
-                        partition_index=index, low_watermark=row.low_watermark, error_code=row.error.code
-                    )
-                    for index, row in rows
-                ],
-            )
-            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
-        ]
-    )
+    topics = [
+        _WIRE.DeleteRecordsTopicResult(
+            name=topic,
+            partitions=[
+                _WIRE.DeleteRecordsPartitionResult(
+                    partition_index=index, low_watermark=row.low_watermark, error_code=row.error.code
+                )
+                for index, row in rows
+            ],
+        )
+        for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+    ]
+    return _WIRE.type(topics=in_java_maps(topics, context))
 
 
 DELETE_RECORDS = Translation(_body, _answer)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import RequestContext, Translation, as_map, partitions_of
+from broker_core.broker.translation.map_order import in_java_maps
 from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -22,23 +23,22 @@ def _body(request: Any, context: RequestContext) -> OffsetForLeaderEpochRequest:
 
 def _answer(body: OffsetForLeaderEpochResponse, request: Any, context: RequestContext) -> Any:
     rows = iter(body.partitions)
-    return _WIRE.type(
-        topics=[
-            _WIRE.OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[
-                    _WIRE.EpochEndOffset(
-                        partition=each.partition,
-                        error_code=row.error.code,
-                        leader_epoch=row.leader_epoch,
-                        end_offset=row.end_offset,
-                    )
-                    for each, row in zip(topic.partitions, rows, strict=False)
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    topics = [
+        _WIRE.OffsetForLeaderTopicResult(
+            topic=topic.topic,
+            partitions=[
+                _WIRE.EpochEndOffset(
+                    partition=each.partition,
+                    error_code=row.error.code,
+                    leader_epoch=row.leader_epoch,
+                    end_offset=row.end_offset,
+                )
+                for each, row in zip(topic.partitions, rows, strict=False)
+            ],
+        )
+        for topic in request.topics
+    ]
+    return _WIRE.type(topics=in_java_maps(topics, context, name="topic"))
 
 
 OFFSET_FOR_LEADER_EPOCH = Translation(_body, _answer)

@@ -7,6 +7,7 @@ from msgspec import structs
 from broker_core.broker.common.produce_rules import ONE_BATCH_VERSION, has_fatal_null
 from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
+from broker_core.broker.translation.map_order import in_java_maps
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
@@ -93,7 +94,8 @@ def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any
                 leaders.add(leader.leader_id)
             partitions.append(partition)
         topics.append(_WIRE.TopicProduceResponse(name=topic, partition_responses=partitions))
-    return _WIRE.type(responses=topics, node_endpoints=endpoints(_WIRE, leaders, context))
+    responses = in_java_maps(topics, context, partitions="partition_responses")
+    return _WIRE.type(responses=responses, node_endpoints=endpoints(_WIRE, leaders, context))
 
 
 PRODUCE = Translation(_body, _answer)

@@ -10,10 +10,9 @@ from broker_core.broker.translation.common import (
     Unanswered,
     as_map,
     by_topic,
-    commit_order,
-    committed_topics,
     partitions_of,
 )
+from broker_core.broker.translation.map_order import commit_order, committed_topics, in_java_maps
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
@@ -124,7 +123,8 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
     results = body.results_by_transaction
     if context.version < _BATCH_VERSION:
         topics = results_of(0, request.v3_and_below_topics, results[0][1])
-        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
+        ordered = in_java_maps(topics, context, partitions="results_by_partition")
+        return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=ordered)
     # Of duplicate transactions the first one counts.
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     return _ADD_PARTITIONS.type(
@@ -185,21 +185,24 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: Reques
     return _MARKERS.type(
         markers=[
             _MARKERS.WritableTxnMarkerResult(
-                producer_id=producer_id,
-                topics=[
-                    _MARKERS.WritableTxnMarkerTopicResult(
-                        name=topic,
-                        partitions=[
-                            _MARKERS.WritableTxnMarkerPartitionResult(partition_index=index, error_code=error.code)
-                            for index, error in rows
-                        ],
-                    )
-                    for topic, rows in by_topic(errors.items()).items()
-                ],
+                producer_id=producer_id, topics=in_java_maps(_marker_topics(errors), context)
             )
             for producer_id, errors in by_producer.items()
         ]
     )
+
+
+def _marker_topics(errors: dict[str, Errors]) -> list[Any]:
+    return [
+        _MARKERS.WritableTxnMarkerTopicResult(
+            name=topic,
+            partitions=[
+                _MARKERS.WritableTxnMarkerPartitionResult(partition_index=index, error_code=error.code)
+                for index, error in rows
+            ],
+        )
+        for topic, rows in by_topic(errors.items()).items()
+    ]
 
 
 def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:

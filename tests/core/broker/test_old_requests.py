@@ -179,3 +179,28 @@ def test_any_partition_of_a_topic_may_have_offsets_before_2_0(version: int) -> N
     client.run.submit("kafka-topics.sh --delete --topic q93")
     client.run.advance(client.run.now_us + 5 * SECOND_US)
     assert client.fetched(version, "orders93", -1, 99) == {-1: (4, "NONE"), 99: (104, "NONE")}
+
+
+@pytest.mark.parametrize(
+    ("era", "version", "of_many", "of_several"),
+    [
+        (
+            "1.1",
+            3,
+            [0, 16, 1, 2, 3, 20, 4, 5, 6, 7, 40],
+            [("zeta93", [0]), ("q93", [0, 1]), ("none1", [0, 2, 4]), ("b93", [0, 1]), ("orders93", [0, 1, 5, 6, 7])],
+        ),
+        (
+            "2.4",
+            7,
+            [5, 40, 20, 2, 6, 3, 0, 7, 1, 16, 4],
+            [("zeta93", [0]), ("q93", [0, 1]), ("none1", [0, 4, 2]), ("b93", [0, 1]), ("orders93", [5, 6, 0, 7, 1])],
+        ),
+    ],
+)
+def test_commits_are_in_the_order_of_hash_maps(
+    era: str, version: int, of_many: list[int], of_several: list[tuple[str, list[int]]]
+) -> None:
+    client = Client(era)
+    assert client.commit(version, MANY) == [("orders93", of_many)]
+    assert client.commit(version, *SEVERAL) == of_several
