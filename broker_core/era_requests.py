@@ -24,6 +24,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             or makes a new member's request fail.
         breaks_ties_in_mutable_map: whether of assignors with equally many votes the first one in a mutable map of Scala
             2.12 wins, or in an immutable one of 2.13, with which 3.9 is built.
+        keeps_null_client_ids: whether a member's client id that is null remains null, so that the member's own id
+            begins with "null" and Kafka fails to describe or store the group (2.4, until 3.1), or is empty.
         updates_timeouts: whether a member that rejoins with other timeouts gets those (KAFKA-14009, 3.3), or keeps
             those of its first join.
         refuses_joins_of_removed: whether a pending join of a member that is removed is refused (KAFKA-7610, 2.2), or
@@ -53,6 +55,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_first_protocols: bool = True
     counts_protocols_once: bool = False
     breaks_ties_in_mutable_map: bool = False
+    keeps_null_client_ids: bool = False
     updates_timeouts: bool = True
     refuses_joins_of_removed: bool = True
     commits_without_producer: bool = False
@@ -191,6 +194,7 @@ GROUPS_2_4 = GroupBehaviour(
     commits_without_producer=True,
     expires_syncs=False,
     updates_timeouts=False,
+    keeps_null_client_ids=True,
     breaks_ties_in_mutable_map=True,
     repeats_deleted_offsets=True,
 )
@@ -198,6 +202,7 @@ GROUPS_1_1 = replace(
     GROUPS_2_4,
     checks_generation_in_sync=False,
     counts_protocols_once=True,
+    keeps_null_client_ids=False,
     refuses_joins_of_removed=False,
     deletes_without_id=False,
     checks_group_ids_of_members=False,

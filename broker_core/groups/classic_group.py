@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from broker_core.config_defs.java_text import old_scala_map_order, scala_map_place, scala_set_order
+from broker_core.config_defs.java_text import old_scala_map_order, old_scala_set_order, scala_map_place
 from broker_core.era_requests import GroupBehaviour
 from broker_core.errors import Errors
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscribed_topics
@@ -20,6 +20,9 @@ from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, Join
 
 JoinFields: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
 """A joining member's rebalance timeout and session timeout in ms, and (assignor, metadata) by preference."""
+
+NULL_CLIENT = "null"
+"""What Java writes for a client id that is null."""
 
 
 def join_fields_of(request: JoinGroupRequest) -> JoinFields:
@@ -50,6 +53,11 @@ class ClassicGroupMember(msgspec.Struct):
     def is_static(self) -> bool:
         """Whether it has a group.instance.id (KIP-345)."""
         return self.group_instance_id is not None
+
+    @property
+    def has_null_client(self) -> bool:
+        """Whether its client id is null: its own id is the only one that begins like this without such a client id."""
+        return not self.client_id and not self.is_static and self.member_id.startswith(f"{NULL_CLIENT}-")
 
     def metadata(self, protocol: str | None) -> bytes:
         """Its metadata for an assignor."""
@@ -114,6 +122,11 @@ class ClassicGroup:
         return not self.pending_members and all(member.joining is not None for member in self.members.values())
 
     @property
+    def has_null_client(self) -> bool:
+        """Whether a member's client id is null, which Kafka can neither describe nor store."""
+        return any(member.has_null_client for member in self.members.values())
+
+    @property
     def waiting_partitions(self) -> set[str]:
         """The partitions with pending transactional offsets."""
         waiting = set(self.pending_commits)
@@ -173,7 +186,7 @@ class ClassicGroup:
             votes[vote] = votes.get(vote, 0) + 1
         most = max(votes.values())
         if self._behaviour.breaks_ties_in_mutable_map:
-            return next(name for name in scala_set_order(old_scala_map_order(votes)) if votes[name] == most)
+            return next(name for name in old_scala_set_order(old_scala_map_order(votes)) if votes[name] == most)
         return min((name for name in votes if votes[name] == most), key=scala_map_place)
 
     def add(self, member: ClassicGroupMember) -> None:

@@ -188,7 +188,11 @@ class GroupCoordinator:
         if error is not Errors.NONE:
             return DescribedGroup(group_id, error)
         group = self.groups.get(group_id)
-        return DescribedGroup(group_id, state=GroupState.DEAD.value) if group is None else group.describe()
+        if group is None:
+            return DescribedGroup(group_id, state=GroupState.DEAD.value)
+        if group.has_null_client:
+            return DescribedGroup(group_id, Errors.UNKNOWN_SERVER_ERROR)
+        return group.describe()
 
     def description(self) -> dict[str, dict[str, Any]]:
         """All groups as shown in the view; equals the result of folding the events."""

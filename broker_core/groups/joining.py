@@ -4,7 +4,7 @@ import msgspec
 
 from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
-from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, JoinFields, join_fields_of
+from broker_core.groups.classic_group import NULL_CLIENT, ClassicGroup, ClassicGroupMember, JoinFields, join_fields_of
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import StaticRejoin
@@ -87,7 +87,7 @@ class Joining:
 
     def _join_new(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         instance = request.group_instance_id
-        client_id = _client_id(message, request)
+        client_id = NULL_CLIENT if request.has_null_client_id else _client_id(message, request)
         member_id = self._new_member_id(client_id if instance is None else instance)
         if instance is not None:
             old_id = group.static_members.get(instance)

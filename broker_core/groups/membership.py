@@ -45,6 +45,11 @@ class Membership:
         member.syncing = message
         needs = "label.needs_assignment"
         if group.is_leader(request.member_id):
+            if group.has_null_client:
+                member.syncing = None
+                refused = SyncGroupResponse(Errors.UNKNOWN_SERVER_ERROR)
+                respond_sync(self._host.kernel, self._groups.waiting, message, refused)
+                return
             needs = "label.needs_stored"
             given = dict(request.assignments)
             assignments = {member_id: given.get(member_id, b"") for member_id in group.members}

@@ -174,7 +174,10 @@ class Connection(PassiveNode):
 
     def _context(self, request: Request) -> RequestContext:
         header = request.header
-        return RequestContext(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
+        has_client_id = header.client_id is not None
+        return RequestContext(
+            header.api_version, header.client_id or "", self.peer, self.broker, self._server, has_client_id
+        )
 
     def _identify(self, request: Request) -> None:
         """Reports the client's identity, at first and whenever it changes."""

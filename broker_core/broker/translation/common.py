@@ -52,13 +52,16 @@ class ClusterAddresses(Protocol):
 
 
 class RequestContext(NamedTuple):
-    """The context of a request: its version, the client and its host, and the broker."""
+    """The context of a request: its version, the client and its host, and the broker. `has_client_id`: its client id,
+    which may be empty, is not null.
+    """
 
     version: int
     client_id: str
     host: str
     broker: TargetBroker
     cluster: ClusterAddresses
+    has_client_id: bool = True
 
     def topic_of(self, topic_id: str) -> str | None:
         """The name for a topic id in the broker's metadata."""

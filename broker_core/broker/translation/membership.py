@@ -41,6 +41,7 @@ def _join_body(request: Any, context: RequestContext) -> JoinGroupRequest:
         context.version,
         context.client_id,
         f"/{context.host}",
+        not context.has_client_id and context.broker.era.groups.keeps_null_client_ids,
     )
 
 

@@ -24,6 +24,7 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
 class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
     """`protocols`: (assignor, metadata), the preferred one first. From version 4 on a dynamic member without an id
     receives one, with which it joins again (KIP-394). `client_id` None: the name of the sending node.
+    `has_null_client_id`: it is null in the request, and remains so in the era.
     """
 
     group_id: str
@@ -37,6 +38,7 @@ class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
     version: int = 9
     client_id: str | None = None
     client_host: str = "/127.0.0.1"
+    has_null_client_id: bool = False
 
 
 class JoinGroupResponse(msgspec.Struct, frozen=True, gc=False):

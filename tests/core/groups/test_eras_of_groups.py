@@ -150,6 +150,32 @@ def test_member_keeps_its_first_timeouts_before_3_3(era: str, left: tuple[str, i
     assert client.state() == left
 
 
+@pytest.mark.parametrize(
+    ("era", "prefix", "described", "synced"),
+    [
+        ("0.10", "-", "NONE", "NONE"),
+        ("1.1", "-", "NONE", "NONE"),
+        ("2.4", "null-", "UNKNOWN_SERVER_ERROR", "UNKNOWN_SERVER_ERROR"),
+        ("3.9", "-", "NONE", "NONE"),
+    ],
+)
+def test_null_client_id_remains_null_in_2_4(era: str, prefix: str, described: str, synced: str) -> None:
+    client = Client(era)
+    _, _, fields = client.join_fields()
+    fields["group_instance_id"] = None
+    joined = client.ask("JoinGroup", 1, None, **fields)
+    assert joined.error_code == 0
+    member = joined.member_id
+    assert member[:-36] == prefix
+    assert Errors.of(client.ask("DescribeGroups", 0, groups=["g"]).groups[0].error_code).name == described
+    sync = client.ask("SyncGroup", 0, group_id="g", generation_id=1, member_id=member, assignments=[])
+    assert Errors.of(sync.error_code).name == synced
+    again = client.ask("JoinGroup", 1, None, **{**fields, "member_id": member})
+    assert again.generation_id == (1 if era == "2.4" else 2)
+    assert client.ask("LeaveGroup", 0, group_id="g", member_id=member).error_code == 0
+    assert client.state() == ("Empty", 0)
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_pending_sync_of_a_member_that_leaves_gets_no_response(era: str) -> None:
     client = Client(era)
