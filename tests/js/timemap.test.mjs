@@ -27,6 +27,10 @@ test("faster and slower stop at the ends", () => {
   assert.equal(nextRate(0.001, -1), 0.001);
   assert.equal(rateText(0.0025), "1/400×");
   assert.equal(rateText(20), "20×");
+  assert.deepEqual(RATES.map(rateText).slice(-7), ["1×", "2×", "5×", "10×", "20×", "50×", "100×"]);
+  // Rates of a pace by events.
+  assert.equal(rateText(1.2297075), "1.2×");
+  assert.equal(rateText(1 / 1195), "1/1200×");
 });
 
 test("event pacing gives a delivery its time and idle time little", () => {

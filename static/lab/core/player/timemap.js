@@ -46,9 +46,10 @@ export function nextRate(rate, direction) {
   return steps.find((one) => (one - rate) * direction > rate * 1e-6) ?? steps[steps.length - 1];
 }
 
-/** "1/400×", "1×", "20×". @param {number} rate */
+/** "1/400×", "1×", "20×". Paced by events the rate is any number: two digits of it are enough. @param {number} rate */
 export function rateText(rate) {
-  return rate < 1 ? `1/${Math.round(1 / rate)}×` : `${rate}×`;
+  const digits = (/** @type {number} */ value) => Number(value.toPrecision(2));
+  return rate < 1 ? `1/${digits(1 / rate)}×` : `${digits(rate)}×`;
 }
 
 // --- pacing by events ------------------------------------------------------------------------------------------
