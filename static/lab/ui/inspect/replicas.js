@@ -53,8 +53,8 @@ export function leaderView(view, name, at_us) {
     remote.last_caught_up_us > 0 ? durationText(lagTime(leader, remote, at_us)) : "—",
   ));
   const ends = [leader.log_end_offset, ...remotes.filter(([node]) => inIsr(node)).map(([, remote]) => known(remote.log_end_offset))];
-  const formula = html`<span class="mono">
-    HW = ${value(`${path}/high_watermark`, leader.high_watermark, previous)} · min(${ends.join(", ")})</span>`;
+  const formula = html`<span class="mono formula">HW =
+    ${value(`${path}/high_watermark`, leader.high_watermark, previous)} · min(${ends.join(", ")})</span>`;
   const titles = ["replica", "remote_leo", "true_leo", "caught_up"].map((title) => t(`replica.${title}`));
   return section(t("replica.leader_view", { node: leader.node, partition: name }), formula, html`
     ${table([...titles, "ISR"], [row(leader.node, leader.log_end_offset, "—"), ...rows], { words: [4], name: "wide-first" })}
