@@ -167,7 +167,7 @@ def test_pages_of_labs_go_on_with_the_class_to_the_next_lesson(
     expect(staff.locator("hw-mistakes")).to_contain_text("No wrong answers so far.")
     for page, earlier in ((desk, shown), (olga, shown), (ada, before)):
         expect(page).not_to_have_url(re.compile(re.escape(earlier)))
-        expect(page.locator(".messages")).to_contain_text(f"The class goes on with: {name}")
+        expect(page.locator(".messages")).to_contain_text(f"The class continues with {name}")
     assert desk.url.split("?")[0] == olga.url.split("?")[0]
     # She follows the presenter's new lab, and has her own.
     expect(ada.locator("hw-unavailable")).to_contain_text("You are following Instructor.")

@@ -29,7 +29,7 @@ def invite(staff: Page, ada: Page) -> None:
     ada.get_by_role("tab", name="Act").click()
     staff.locator(".tile", has_text="Ada").click()
     staff.get_by_role("button", name="Invite to the stage").click()
-    expect(staff.locator("hw-person dialog")).to_contain_text("Ada is asked for the stage")
+    expect(staff.locator("hw-person dialog")).to_contain_text("Ada has been invited to the stage")
     expect(ada.locator(".asked")).to_contain_text("You are asked to show your lab to the class")
     assert staff.locator(".tile.shown").count() == 0
 
