@@ -242,6 +242,13 @@ def test_both_languages_and_themes_draw_without_an_error(gallery: Any, events: l
     assert len(grounds) == 2
 
 
+def test_cards_of_a_phone_say_less_rather_than_cut_a_number(gallery: Any, events: list[list[Any]]) -> None:
+    page = gallery(f"seq={len(events)}", width=390, height=844)
+    lines = page.locator(":is(.hw-node.broker, .hw-node.producer) .hw-card-line").all_text_contents()
+    assert any("acked" in line for line in lines), lines
+    assert not [line for line in lines if line.endswith("…")], lines
+
+
 def test_phone_shows_strips_and_a_resize_is_followed(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events)}", width=390, height=844)
     assert page.evaluate("document.querySelector('.hw-strips').getBoundingClientRect().width") <= 390

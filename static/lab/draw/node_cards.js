@@ -32,7 +32,7 @@ export class NodeCards {
       case "broker":
         return this.#broker(view, id, node, at_us, width, topic);
       case "producer":
-        return this.#producer(view, id, node);
+        return this.#producer(view, id, node, width);
       case "consumer":
         return node.member ? this.#member(view, id, node, at_us, topic) : this.#consumer(id, node, at_us);
       case "client":
@@ -46,15 +46,16 @@ export class NodeCards {
     }
   }
 
-  /** @param {View} view @param {string} id @param {ProducerNode} node @returns {Card} */
-  #producer(view, id, node) {
+  /** @param {View} view @param {string} id @param {ProducerNode} node @param {number} width of the card @returns {Card} */
+  #producer(view, id, node, width) {
     const t = this.#t;
     const acks = node.settings.acks === "-1" ? "all" : (node.settings.acks ?? "");
     const where = node.partition ? t("draw.producer.to", { partition: node.partition }) : t("draw.producer.idle");
     const waiting = Object.values(node.batches).filter(({ state }) => state !== "sent").length;
     const in_flight = inFlight(view, id);
     const counts = waiting ? t("draw.producer.waits", { waiting, in_flight })
-      : t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged });
+      : fitting(t("draw.producer.counts", { in_flight, acknowledged: node.acknowledged }),
+        t("draw.producer.acked", { n: node.acknowledged }), width);
     return {
       target: { type: "client", id }, title: id, tag: acks && `acks=${acks}`, tag_class: "produce",
       lines: [
@@ -124,8 +125,8 @@ export class NodeCards {
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, topic) }), "outisr"]);
       const counts = { produce, fetch: parked.length - produce - group, group };
       const words = t(group ? "draw.broker.purgatory_group" : "draw.broker.purgatory", counts);
-      lines.push([uiWidth(words, 10.5) < width - 22 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
-      if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
+      lines.push([fitting(words, t("draw.broker.parked", { n: parked.length }), width), ""]);
+      if (dirty) lines.push([fitting(t("draw.broker.dirty", { n: dirty }), t("draw.broker.dirty_short", { n: dirty }), width), "dim"]);
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
       // No other controller is elected before ZooKeeper expires its session.
@@ -138,6 +139,14 @@ export class NodeCards {
       tag: led.length ? t("draw.broker.leads", { partitions: shorten(led, topic) }) : "", tag_class: "leader", lines };
   }
 }
+
+/**
+ * A line of a card, or its short form: a number that is cut reads as another number.
+ * @param {string} line
+ * @param {string} short
+ * @param {number} width of the card
+ */
+const fitting = (line, short, width) => (uiWidth(line, 10.5) < width - 22 ? line : short);
 
 /**
  * "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many.
