@@ -14,7 +14,7 @@ class HwProjector extends HwElement {
     return html`<section class="on-screen" aria-labelledby="screen-poll"><h2 id="screen-poll" lang=${poll.lang}>${poll.text}</h2>
       ${poll.shown ? splitOf(poll) : html`<ol class="choices">${poll.choices.map((choice) => html`<li>${choice}</li>`)}</ol>`}
       ${outcomeOf(poll)}
-      <p>${t(`board.poll.phase.${poll.phase}`)}${poll.until_us > now_us.value
+      <p class="phase">${t(`board.poll.phase.${poll.phase}`)}${poll.until_us > now_us.value
         ? html` · <span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</p></section>`;
   }
 
@@ -36,7 +36,7 @@ class HwProjector extends HwElement {
       : lead ? t("board.leads", { name: lead.name }) : "";
     return html`<div class="projector-body"><hw-sound-mark></hw-sound-mark>
       ${info?.chapter ? html`<p class="large lesson">${lessonName(info.chapter)}</p>` : ""}
-      <p class="large mono">${t("board.screen.here", { n: count.value?.learners ?? 0 })}</p>
+      <p class="here">${t("board.screen.here", { n: count.value?.learners ?? 0 })}</p>
       ${timer ? html`<p class="huge mono" role="timer">${clockText(left_us)}</p>` : ""}
       ${this.#poll()}${this.#mistakes()}
       <p class="told">${[shows, paused ? t("board.mine.paused") : "", pace ? t("board.mine.pace", { n: pace })
