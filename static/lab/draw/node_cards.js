@@ -146,7 +146,7 @@ export class NodeCards {
  * @param {string} short
  * @param {number} width of the card
  */
-const fitting = (line, short, width) => (uiWidth(line, 10.5) < width - 22 ? line : short);
+const fitting = (line, short, width) => (uiWidth(line, 10.5) < width - 18 ? line : short);
 
 /**
  * "p0, p2" within the chosen topic, "orders-0" otherwise; "4" when there are many.

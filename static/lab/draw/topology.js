@@ -285,7 +285,7 @@ export class Topology {
       lines.forEach((line, i) => {
         const [words, tone] = card.lines[i] ?? ["", ""];
         const fits = box.h >= 34 + i * 14.5 + 4;
-        text(line, fits ? clip(words, box.w - 22, 10.5) : "");
+        text(line, fits ? clip(words, box.w - 18, 10.5) : "");
         set(line, { class: `hw-card-line ${tone}` });
       });
     });
