@@ -41,7 +41,7 @@ class Person(msgspec.Struct):
         lab_refused: why it could not be made, as in `events.room.LabRefused`; else empty.
         front: the lab from a given state that they have in front, `run/branch`; empty for their own lab.
         step: the active step, from 1; one past the last when all are completed.
-        signs: of each step with progress: `done`, `hinted` (done with hints), `lost`.
+        signs: of each step with progress: `done`, `hinted` (done with hints), `skipped`, `lost`.
         hints: number of opened hints, by step.
         refused, resets, lost: since the last progress.
         progress_us: when a step was last reached, or the class opened for them.

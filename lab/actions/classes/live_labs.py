@@ -260,7 +260,8 @@ class ClassLabs:
         seq, at_us, lesson = lab.ring.last_seq, lab.clock().at_us, shown.exercise
         for step, (id, phase) in enumerate(phases.items(), 1):
             if phase == "done":
-                self._room.tell(Given(ROOM, ReachStep(p, lesson, step, address, seq, at_us)))
+                skipped = bool(shown.state["steps"][id].get("skipped"))
+                self._room.tell(Given(ROOM, ReachStep(p, lesson, step, address, seq, at_us, skipped)))
             elif before.get(id) == "done":
                 self._room.tell(Given(ROOM, LoseStep(p, lesson, step, address, seq, at_us)))
 
@@ -297,7 +298,7 @@ def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
     match event:
         case PredictionGiven():
             yield Predict(p, event.lesson, step, event.choice, round(event.p * 100))
-        case PredictionSettled():
+        case PredictionSettled(choice=choice) if choice:
             yield Settle(p, event.lesson, step, event.right)
         case HintShown():
             yield TakeHint(p, event.lesson, step, event.hint)
@@ -307,4 +308,6 @@ def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
         yield MakeMistake(p, event.lesson, step, event.misconception, "choice")
     is_right = isinstance(event, AnswerGiven) and event.right
     if is_right or isinstance(event, StepChecked | PredictionSettled):
-        yield ReachStep(p, event.lesson, step, lab, event.seq, event.at_us)
+        # Of a question that was skipped, the outcome is shown all the same.
+        skipped = isinstance(event, PredictionSettled) and not event.choice
+        yield ReachStep(p, event.lesson, step, lab, event.seq, event.at_us, skipped)

@@ -128,7 +128,9 @@ class GiveUpSettling(Fact):
 
 
 class ReachStep(Fact):
-    """Steps, hints and predictions are those of a `lesson`, by its slug: the class may have gone on with another."""
+    """Steps, hints and predictions are those of a `lesson`, by its slug: the class may have gone on with another.
+    `skipped`: the learner went on without doing it.
+    """
 
     p: str
     lesson: str
@@ -136,6 +138,7 @@ class ReachStep(Fact):
     lab: str
     seq: int
     at_us: int
+    skipped: bool = False
 
 
 class LoseStep(Fact):

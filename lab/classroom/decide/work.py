@@ -6,7 +6,7 @@ from broker_core.events import Event
 from lab.classroom.acts import Given, facts, ops
 from lab.classroom.decide.deciding import LEARNERS, STAFF, US, decides, person_of, states
 from lab.classroom.events import help, work
-from lab.classroom.folds.work import DONE, HINTED
+from lab.classroom.folds.work import PASSED
 from lab.classroom.results.mistakes import mistake_key
 from lab.classroom.state import Person, State
 
@@ -49,9 +49,11 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     person = _at_work(state, act)
     if person is None or not _is_theirs(person, act.lab):
         return []
-    if person.signs.get(act.step) in (DONE, HINTED) or (state.pace and act.step > state.pace):
+    if person.signs.get(act.step) in PASSED or (state.pace and act.step > state.pace):
         return []
-    reached: list[Event] = [work.StepReached(p=act.p, step=act.step, lab=act.lab, seq=act.seq, at_us=act.at_us)]
+    reached: list[Event] = [
+        work.StepReached(p=act.p, step=act.step, lab=act.lab, seq=act.seq, at_us=act.at_us, skipped=act.skipped)
+    ]
     if person.hand is not None:
         reached.append(help.HandLowered(p=act.p, why="moved_on"))
     return reached
@@ -61,7 +63,7 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.LoseStep = given.do  # type: ignore[assignment]
     person = _at_work(state, act)
-    if person is None or not _is_theirs(person, act.lab) or person.signs.get(act.step) not in (DONE, HINTED):
+    if person is None or not _is_theirs(person, act.lab) or person.signs.get(act.step) not in PASSED:
         return []
     return [work.StepLost(p=act.p, step=act.step, lab=act.lab, seq=act.seq, at_us=act.at_us)]
 

@@ -13,6 +13,7 @@ class StepReached(Event):
     lab: str
     seq: int
     at_us: int
+    skipped: bool = False
 
 
 @kind("work", "self")

@@ -5,15 +5,17 @@ from lab.classroom.folds.folding import Sections, folds, of_person
 from lab.classroom.results.mistakes import mistake_key
 from lab.classroom.state import Mistake, Person, State
 
-DONE, HINTED, LOST = "done", "hinted", "lost"
+DONE, HINTED, SKIPPED, LOST = "done", "hinted", "skipped", "lost"
+PASSED = (DONE, HINTED, SKIPPED)
 
 
 @folds(work.StepReached)
 def _(state: State, event: work.StepReached, at_us: int, who: str) -> Sections:
     person = state.people[event.p]
-    person.signs[event.step] = HINTED if person.hints.get(event.step) else DONE
+    done = HINTED if person.hints.get(event.step) else DONE
+    person.signs[event.step] = SKIPPED if event.skipped else done
     _progress(person, at_us)
-    while person.signs.get(person.step) in (DONE, HINTED):
+    while person.signs.get(person.step) in PASSED:
         person.step += 1
     return of_person(event.p)
 

@@ -13,7 +13,7 @@ from lab.classroom.state import Instant, LessonWork, Person, Poll, State, Vote
 
 FEW = 5
 """With fewer anonymous votes the split could reveal voters: only their number is shown."""
-_SIGNS = {"done": "✓", "hinted": "h", "lost": "↺"}
+_SIGNS = {"done": "✓", "hinted": "h", "skipped": "–", "lost": "↺"}
 NOT_YET, NOW = "", "·"
 
 
@@ -28,7 +28,9 @@ class Away(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a learner did in a lesson. `signs`: one for each step; `done`: completed steps."""
+    """What a learner did in a lesson. `signs`: one for each step; `done`: completed steps, without those that
+    were skipped.
+    """
 
     p: str
     lab: str
@@ -227,7 +229,7 @@ def _work(person: Person | LessonWork, steps: int) -> Work:
         person.p,
         person.lab,
         signs,
-        min(steps, person.step - 1),
+        sum(person.signs.get(step) != "skipped" for step in range(1, min(steps, person.step - 1) + 1)),
         sum(person.hints.values()),
         person.predictions,
         person.settled,

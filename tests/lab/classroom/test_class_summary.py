@@ -26,16 +26,19 @@ def test_rows_match_the_state() -> None:
     people = {
         "p1": person("p1", "instructor"),
         "p12": person("p12", step=3, signs={1: "done", 2: "hinted"}, hints={2: 2}, settled=2, right=1),
+        "p13": person("p13", step=4, signs={1: "skipped", 2: "done", 3: "skipped"}),
         "p2": person("p2", step=1, stuck_count=1),
         "p3": person("p3", waits=True),
     }
     state = State(last_us=9_000_000, opened_us=1_000_000, steps=4, people=people)
     found = summary(state, [])
     (lesson,) = found.lessons
-    assert [row.work.p for row in lesson.learners] == ["p2", "p12"]
+    assert [row.work.p for row in lesson.learners] == ["p2", "p12", "p13"]
     work = lesson.learners[1].work
     assert work.signs == ["✓", "h", "·", ""]
     assert (work.done, work.hints, work.right) == (2, 2, 1)
+    skipped = lesson.learners[2].work
+    assert (skipped.signs, skipped.done) == (["–", "✓", "–", "·"], 1)
     assert own_work(state, "p12") == [("", work)] and own_work(state, "p1") == []
     assert not {"stuck_count", "away_us"} & set(work._fields), "of which a learner's own row knows nothing"
     assert found.lasted_us == 8_000_000

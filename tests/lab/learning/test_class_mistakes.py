@@ -169,6 +169,23 @@ def test_wrong_answers_and_wrong_states_of_a_lab_are_told_to_the_class() -> None
     ]
 
 
+def test_prediction_that_was_skipped_is_a_skipped_step_and_no_wrong_answer() -> None:
+    def told(choice: str) -> list[facts.AnyFact]:
+        return list(
+            facts_of(
+                ADA,
+                "r/main",
+                PredictionSettled(
+                    step="predict", choice=choice, choices=3, p=0.3, outcome="3", right=False, brier=1.0, run="r",
+                    branch="main", lesson=LESSON, seq=9, at_us=90,
+                ),
+            )
+        )  # fmt: skip
+
+    assert told("") == [facts.ReachStep(ADA, LESSON, 2, "r/main", 9, 90, skipped=True)]
+    assert told("2") == [facts.Settle(ADA, LESSON, 2, False), facts.ReachStep(ADA, LESSON, 2, "r/main", 9, 90)]
+
+
 def test_a_poll_of_a_prediction_has_the_tags_of_the_lesson_and_no_others() -> None:
     act = ops.MakePoll("prediction", "", "en", step=2, tags=("made-up",))
     made = completed_poll(act, LESSON)

@@ -5,7 +5,7 @@ export type Presence = "here" | "away" | "left";
 export type Stuck = "" | "asks" | "struggles" | "idle" | "late";
 /** Why there is no lab in the lesson that the class is at. */
 export type LabRefused = "" | "runs" | "disk" | "failed";
-export type Sign = "done" | "hinted" | "lost";
+export type Sign = "done" | "hinted" | "skipped" | "lost";
 
 /** An instant of a participant's lab. */
 export interface Instant { lab: string; seq: number; at_us: number; selection: string; screen: string }

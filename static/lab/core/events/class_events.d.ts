@@ -73,7 +73,7 @@ export interface VoiceHeard { spans: [number, number][]; }
 export interface ChapterAdded { chapter: number; begins_us: number; text: number; }
 export interface ChapterMoved { chapter: number; begins_us: number; }
 export interface Marked { p: string; marked_us: number; text: number; }
-export interface StepReached { p: string; step: number; lab: string; seq: number; at_us: number; }
+export interface StepReached { p: string; step: number; lab: string; seq: number; at_us: number; skipped: boolean; }
 export interface StepLost { p: string; step: number; lab: string; seq: number; at_us: number; }
 export interface WorkReset { p: string; }
 export interface HintTaken { p: string; step: number; hint: number; }

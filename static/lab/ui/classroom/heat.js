@@ -24,7 +24,7 @@ class HwHeat extends HwElement {
     const people = sorted(learners(), board.value.sort);
     if (!people.length) return html`<p class="nobody">${t("board.nobody")}</p>`;
     const numbers = Array.from({ length: steps }, (_, index) => index + 1);
-    const done = numbers.map((step) => people.filter(([, person]) => person.signs?.[step] && person.signs[step] !== "lost").length);
+    const done = numbers.map((step) => people.filter(([, person]) => ["done", "hinted"].includes(person.signs?.[step] ?? "")).length);
     return html`<div class="heat-frame" tabindex=${this.plain ? "0" : nothing}><table class="heat"><caption
       class="sr">${t("board.heat_caption")}</caption>
       <thead><tr><th scope="col">${t("board.learner")}</th>${numbers.map((step) => html`<th scope="col">${step}</th>`)}

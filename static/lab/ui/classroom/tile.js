@@ -9,8 +9,8 @@ const PITCH = 15.5;
 const LANE_H = 16;
 const WIDTH = SLOTS * PITCH;
 const BEHIND = 5;
-/** Signs of steps: untouched, active, done, done with hints, lost. */
-export const SIGNS = { done: "✓", hinted: "h", lost: "↺", active: "·", stuck: "!", none: "" };
+/** Signs of steps, by what became of them. */
+export const SIGNS = { done: "✓", hinted: "h", skipped: "–", lost: "↺", active: "·", stuck: "!", none: "" };
 
 /** How a replica is drawn, by its role. */
 const LOOKS = { l: "leader", i: "isr", o: "out", x: "offline" };

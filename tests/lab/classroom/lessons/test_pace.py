@@ -110,6 +110,18 @@ def test_no_answer_to_a_learner_has_a_text_past_the_pace(paced: Paced) -> None:
         assert paced.early(PACE) and not paced.early(PACE + 1), "then the step is sent"
 
 
+def test_board_tells_steps_that_were_skipped_from_those_that_were_done(paced: Paced) -> None:
+    goals = [number for number, step in enumerate(LESSON.steps, 1) if step.kind == "goals"]
+    with page_of(paced.server, paced.model.slug, paced.teacher) as desk, paced.ada.socket(paced.run) as lab:
+        desk.until("snap")
+        lab.of_kind("exercise")
+        skip_all(lab)
+        done = [number for number, state in enumerate(paced.heard(lab), 1) if state == "done"]
+        assert set(goals) & set(done)
+        desk.until_held("/people/p2 signs", {str(number): "skipped" for number in done})
+        assert desk.held["/people/p2"]["settled"] == 0
+
+
 def test_lesson_that_is_started_again_keeps_to_the_pace_from_its_first_frame(paced: Paced) -> None:
     """Acceptance statement 17, before the class has looked at the lab: also after a restart of the server."""
     paced.set_pace(1)

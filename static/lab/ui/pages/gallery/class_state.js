@@ -16,6 +16,7 @@ function learner(index) {
   const signs = {};
   for (let done = 1; done < step; done++) signs[done] = (done + index) % 4 === 0 ? "hinted" : "done";
   if (index === 4) signs[2] = "lost";
+  if (index === 7 && step > 3) signs[3] = "skipped";
   return {
     name: NAMES[index], role: "learner", presence: index === 9 ? "away" : "here", since_us: 0, waits: false, lab: `k${index}/main`, step,
       signs,
