@@ -265,6 +265,15 @@ def test_a_class_from_door_to_end(staff: Page, newcomer: Callable[[], Page], com
     assert complaints == []
 
 
+def test_board_says_at_its_top_whether_the_class_is_recorded(staff: Page) -> None:
+    staff.get_by_role("link", name="Open the board").click()
+    top = staff.locator("hw-class-top")
+    expect(top.get_by_title("Class time")).to_have_text(re.compile(r"^● recording \d+:\d\d$"))
+    staff.get_by_role("button", name="Take off the record").click()
+    staff.set_viewport_size(PHONE)
+    expect(top.get_by_text(re.compile(r"^off the record \d+:\d\d$"))).to_be_visible()
+
+
 def test_the_board_fits_its_window(staff: Page) -> None:
     """Acceptance statement 25, of the board and the projector."""
     staff.get_by_role("link", name="Open the board").click()

@@ -7,14 +7,18 @@ import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
   render() {
-    const { door, class: info } = tree.value;
+    const { door, class: info, recording, audio } = tree.value;
     const all = learners();
     const here = all.filter(([, person]) => person.presence === "here").length;
     const away = all.length - here;
     const { state, closed } = connection.value;
     // Each measure is added to those before it.
     const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
-    return html`<span class="chip mono" title=${t("board.time")}>${clockText(now_us.value)}</span>
+    const at = clockText(now_us.value);
+    const look = !info || info.ended ? "" : recording ? "recorded" : "warn";
+    const recorded = t(audio?.p ? "board.recording_sound" : "board.recording", { at });
+    const said = { "": at, recorded, warn: t("board.unrecorded", { at }) };
+    return html`<span class="chip mono ${look}" title=${t("board.time")}>${said[look]}</span>
       <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
       ${shed.value ? html`<span class="tag warn" role="status" title=${measures.join(" · ")}>${t("board.shed",
         { what: measures.at(-1) })}</span>` : ""}
