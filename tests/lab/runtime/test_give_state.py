@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 
@@ -154,8 +153,9 @@ def test_request_that_is_cancelled_leaves_no_run_without_files_and_no_files_with
             await taking
         goes_on.set()
         await asyncio.to_thread(ended.wait, PATIENCE_S)
-        # The next call of the thread that has entered it, or not.
-        await sync_to_async(lambda: None)()
+        # What goes on has entered the run, or not.
+        going_on = [task for task in asyncio.all_tasks() if "take_state" in str(task.get_coro())]
+        await asyncio.gather(*going_on, return_exceptions=True)
 
     lab_server.call(cancel)
     assert on_disk() - before == set(Run.objects.filter(participant=participant).values_list("slug", flat=True))
