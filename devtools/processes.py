@@ -20,7 +20,7 @@ class ProcessUse:
         return _read(self._folder).cpu_s
 
     def is_running(self) -> bool:
-        """Whether the process has not ended; one that nobody has waited for is a zombie."""
+        """Whether the process has not ended. One that has is still listed until its parent has waited for it."""
         try:
             return _read(self._folder).state not in "ZX"
         except FileNotFoundError:
@@ -38,7 +38,7 @@ class Process(NamedTuple):
 
     Attributes:
         name: of its program, 15 characters at most.
-        state: one letter; Z of a zombie.
+        state: one letter; Z of one that has ended and that its parent has not waited for.
         cpu_s: seconds of a core since it began, of all its threads.
         waited_cpu_s: the same of the children that it has waited for.
     """

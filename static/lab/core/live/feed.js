@@ -18,7 +18,7 @@ import { Socket } from "./socket.js";
  *   `note`: notifies with the next frame, `announce` at once; `snapshot`: the live window begins there
  */
 
-/** Least milliseconds between two acknowledgements: of hundreds of pages, one a frame costs the server more than the frames. */
+/** Least milliseconds between two acknowledgements: hundreds of pages follow a lab, and the server reads each of them. */
 const ACK_MS = 50;
 
 export class LiveFeed {
