@@ -36,7 +36,7 @@ MAX_LATE_S = 2.0
 """The most by which a run that follows the wall runs something late. The shortest timeouts of sessions are longer."""
 REACHED_OVER_S = 2.0
 """The reached rate is an average over at least this much wall time."""
-CHUNK_EVENTS = 16
+CHUNK_EVENTS = 4
 CHUNK_US = 10_000
 """Between two checks of the clock within a slice, however few events there are: work that a broker does in slices, such
 as the recovery of a log, has pauses of this length.

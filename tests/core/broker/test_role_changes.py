@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.broker.process.role_changes import PARTITIONS_PER_SLICE
+from broker_core.broker.process.role_changes import NEW_PER_SLICE, PARTITIONS_PER_SLICE
 from broker_core.run import Run
 from tests.support.tcp_conversation import SECOND_US, started
 
@@ -28,7 +28,7 @@ def test_other_events_happen_between_the_slices() -> None:
     while replicas(run, 0) < PARTITIONS:
         run.advance(run.now_us + 500)
         counts.add(replicas(run, 0))
-    assert counts >= {PARTITIONS_PER_SLICE * number for number in (1, 2, 3)}
+    assert counts >= {NEW_PER_SLICE * number for number in (1, 2, 3)}
 
 
 def test_all_partitions_get_leaders_and_no_alarm_is_raised() -> None:

@@ -305,8 +305,8 @@ def test_slice_gets_its_budget_of_work_when_the_processor_is_shared(wall: Wall) 
     wall.now_s += 5
     before_us = core.now_us
     pacer.run_slice(core)
-    assert core.now_us - before_us >= BUDGET_S / 1e-4 * 1_000
-    assert core.now_us - before_us <= 2 * BUDGET_S / 1e-4 * 1_000
+    events = (core.now_us - before_us) / 1_000
+    assert 0.9 * BUDGET_S / 1e-4 <= events <= 2 * BUDGET_S / 1e-4
 
 
 def test_slice_ends_by_wall_time_when_it_waits_without_the_processor(wall: Wall) -> None:
