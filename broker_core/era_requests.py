@@ -33,8 +33,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         commits_without_producer: whether a TxnOffsetCommit without a producer id commits the offsets at once (2.4), or
             fails.
         deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
-        checks_commits: whether offsets may be committed only for partitions that exist (2.0), for any partition of a
-            topic that exists (0.9), or for anything.
+        checks_commits: whether offsets may be committed only for partitions that the broker knows (0.9), or for
+            anything.
         checks_members_of_commits: whether the member and the generation of a commit are checked (0.9).
         keeps_offsets_of_absent_topics: whether OffsetFetch returns offsets of any partition (0.9), or an error for
             those that the broker does not know.
@@ -60,7 +60,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     refuses_joins_of_removed: bool = True
     commits_without_producer: bool = False
     deletes_without_id: bool = True
-    checks_commits: Literal["partitions", "topics", "nothing"] = "partitions"
+    checks_commits: bool = True
     checks_members_of_commits: bool = True
     keeps_offsets_of_absent_topics: bool = True
     offset_errors_by_partition: bool = False
@@ -99,8 +99,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             `HashSet`.
         deletion_disabled: what becomes of DeleteTopics if `delete.topic.enable` is false: it is refused, or it waits.
         repeats_deletions: whether DeleteTopics responds twice to a topic that is named twice (2.4), or once.
-        looks_for_partitions: whether Produce and DeleteRecords refuse an unknown partition before anything else (2.0),
-            or only an unknown topic.
+        looks_for_partitions: whether Produce, DeleteRecords and commits of offsets refuse an unknown partition before
+            anything else (2.0), or only an unknown topic.
         checks_acks: whether acks must be -1, 0 or 1 (0.9), or may be any number of replicas.
         refuses_records: the error of a batch that breaks a rule (2.4: INVALID_RECORD).
         refused_without_start: other errors of a batch with which no log start offset is returned.
@@ -206,12 +206,11 @@ GROUPS_1_1 = replace(
     refuses_joins_of_removed=False,
     deletes_without_id=False,
     checks_group_ids_of_members=False,
-    checks_commits="topics",
     join_error_generation=0,
 )
 GROUPS_0_10 = replace(GROUPS_1_1, checks_first_protocols=False, names_completing_rebalance="AwaitingSync")
 GROUPS_0_8 = replace(
-    GROUPS_0_10, checks_commits="nothing", checks_members_of_commits=False, keeps_offsets_of_absent_topics=False
+    GROUPS_0_10, checks_commits=False, checks_members_of_commits=False, keeps_offsets_of_absent_topics=False
 )
 
 CREATIONS_2_4 = CreationBehaviour(

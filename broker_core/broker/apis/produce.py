@@ -108,7 +108,7 @@ def _check(
     services: ProduceServices, name: str, data: bytes | None, body: ProduceRequest
 ) -> ProducePartitionResponse | None:
     """Why a partition's batches are rejected; None if they are passed to a replica."""
-    if not _is_known(services, name):
+    if not services.metadata.is_known(name):
         return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     # Null, where the translation of the request did not know the partition yet, is not a valid batch in any version.
     if data is None or body.version >= ONE_BATCH_VERSION:
@@ -117,13 +117,6 @@ def _check(
         except KafkaException as refusal:
             return ProducePartitionResponse(name, refusal.error, is_malformed=True)
     return None
-
-
-def _is_known(services: ProduceServices, name: str) -> bool:
-    """Whether the partition exists, or where only that is checked first, its topic."""
-    if services.era.requests.looks_for_partitions:
-        return name in services.metadata.partitions
-    return services.metadata.has_topic_of(name)
 
 
 def _check_append(services: ProduceServices, name: str, body: ProduceRequest) -> ProducePartitionResponse | None:

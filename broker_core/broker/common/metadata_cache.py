@@ -20,9 +20,12 @@ class PartitionRow(NamedTuple):
 
 
 class MetadataCache:
-    """Live brokers with their epochs and racks, the controller, partition states by topic-partition."""
+    """Live brokers with their epochs and racks, the controller, partition states by topic-partition.
+    `looks_for_partitions`: of the era (`RequestBehaviour`).
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, looks_for_partitions: bool) -> None:
+        self._looks_for_partitions = looks_for_partitions
         self.live_brokers: dict[int, int] = {}
         self.racks: dict[int, str] = {}
         self.controller_id = -1
@@ -76,8 +79,12 @@ class MetadataCache:
         """How many partitions of a topic the cache contains; 0 for an unknown topic."""
         return len(self._names.get(topic, ()))
 
-    def has_topic_of(self, partition: str) -> bool:
-        """Whether it contains the topic of a requested partition, which itself may be unknown."""
+    def is_known(self, partition: str) -> bool:
+        """Whether Produce, DeleteRecords and commits of offsets find a requested partition: before 2.0 they look only
+        for its topic, so that the partition itself may be absent.
+        """
+        if self._looks_for_partitions:
+            return partition in self.partitions
         return parse_requested(partition).topic in self.topic_ids
 
     def is_alive(self, broker_id: int) -> bool:

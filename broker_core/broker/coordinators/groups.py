@@ -59,10 +59,7 @@ class GroupHost:
 
     def has_partition(self, partition: str) -> bool:
         """Whether offsets may be committed for the partition."""
-        metadata = self._broker.metadata
-        if self.era.groups.checks_commits == "topics":
-            return metadata.has_topic_of(partition)
-        return partition in metadata.partitions or self.era.groups.checks_commits == "nothing"
+        return not self.era.groups.checks_commits or self._broker.metadata.is_known(partition)
 
     def offsets_log(self, partition: str) -> UnifiedLog:
         """The log of a partition of `__consumer_offsets` that this broker leads."""

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
-from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.groups.offset_commits import is_too_long
 from broker_core.groups.zookeeper_offsets import NO_OFFSET, read_offset, write_offset
@@ -23,7 +22,6 @@ from broker_core.zk.store import ZkError
 class OffsetsHost(Protocol):
     """The broker that receives the request."""
 
-    era: Era
     config: BrokerConfig
     metadata: MetadataCache
 
@@ -39,20 +37,14 @@ class ZookeeperOffsets:
 
     def commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
         """Writes each offset. Errors of unknown partitions come first in the response."""
-        known = [row for row in request.partitions if self._exists(row[0])]
-        missing = [name for name, *_ in request.partitions if not self._exists(name)]
+        known = [row for row in request.partitions if self.host.metadata.is_known(row[0])]
+        missing = [name for name, *_ in request.partitions if not self.host.metadata.is_known(name)]
         return OffsetCommitResponse(
             (
                 *((name, Errors.UNKNOWN_TOPIC_OR_PARTITION) for name in missing),
                 *((name, self._commit(request.group_id, name, offset, said)) for name, offset, _, said in known),
             )
         )
-
-    def _exists(self, partition: str) -> bool:
-        """Whether offsets may be kept for the partition: before 2.0 only its topic has to exist."""
-        if self.host.era.groups.checks_commits == "partitions":
-            return partition in self.host.metadata.partitions
-        return self.host.metadata.has_topic_of(partition)
 
     def _commit(self, group: str, partition: str, offset: int, metadata: str) -> Errors:
         if is_too_long(metadata, self.host.config.groups):
@@ -68,7 +60,7 @@ class ZookeeperOffsets:
         offsets, errors = [], []
         for name in request.partitions or ():
             error, found = Errors.UNKNOWN_TOPIC_OR_PARTITION, None
-            if self._exists(name):
+            if self.host.metadata.is_known(name):
                 try:
                     found = read_offset(self.host.zk, request.group_id, name)
                 except ZkError:

@@ -72,7 +72,7 @@ class Broker:
         self.failure: Text | str = ""
         self.broker_epoch = -1
         self.cluster_id = ""
-        self.metadata = MetadataCache()
+        self.metadata = MetadataCache(era.requests.looks_for_partitions)
         self.fetch_sessions = FetchSessions(kernel.streams[f"fetch sessions {self.name}"])
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)

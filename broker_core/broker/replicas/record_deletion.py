@@ -9,7 +9,6 @@ from typing import Protocol
 import msgspec
 
 from broker_core.broker.common.metadata_cache import MetadataCache
-from broker_core.eras import Era
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.partitions import parse_requested
@@ -48,9 +47,6 @@ class DeletionHost(Protocol):
     kernel: Kernel
     name: str
     partitions: dict[str, Partition]
-
-    @property
-    def era(self) -> Era: ...
 
     @property
     def metadata(self) -> MetadataCache: ...
@@ -128,9 +124,7 @@ class RecordDeletion:
 
     def _leader(self, name: str) -> Partition:
         """The replica, which must be the leader. Raises KafkaException."""
-        metadata = self._host.metadata
-        looks_for_partitions = self._host.era.requests.looks_for_partitions
-        if not (name in metadata.partitions if looks_for_partitions else metadata.has_topic_of(name)):
+        if not self._host.metadata.is_known(name):
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         topic = parse_requested(name).topic
         if topic in INTERNAL_TOPICS:

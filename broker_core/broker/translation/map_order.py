@@ -2,7 +2,7 @@
 they are written (`CollectionUtils.groupDataByTopic`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from broker_core.broker.translation.common import RequestContext, by_topic, index_of, partitions_of
@@ -32,10 +32,10 @@ def in_java_maps(
     if context.broker.era.requests.groups_in_java_maps == "none":
         return topics
     names = [each for each, _ in partitions_of(topics, name, partitions)]
-    known = _known(context)
+    is_known = context.broker.metadata.is_known
     names = [
-        *old_scala_map_order(filter(known, names), partition_code),
-        *old_scala_map_order((each for each in names if not known(each)), partition_code),
+        *old_scala_map_order(filter(is_known, names), partition_code),
+        *old_scala_map_order((each for each in names if not is_known(each)), partition_code),
     ]
     names = old_scala_map_order(names, partition_code) if is_mutable else old_scala_set_order(names, partition_code)
     return _in_java(_as_placed(topics, names, name, partitions), name, partitions)
@@ -107,18 +107,10 @@ def _commit_names(given: Iterable[str], context: RequestContext) -> list[str]:
     names = list(given)
     if context.broker.era.requests.groups_in_java_maps == "all":
         names = hash_map_order(names, code=partition_code)
-    is_known = _known(context)
+    is_known = context.broker.metadata.is_known
     known = [name for name in names if is_known(name)]
     unknown = old_scala_map_order([name for name in names if not is_known(name)], partition_code)
     return old_scala_set_order([*old_scala_set_order(known, partition_code), *unknown], partition_code)
-
-
-def _known(context: RequestContext) -> Callable[[str], bool]:
-    """Whether the broker looks for a partition, or refuses it at once."""
-    broker = context.broker
-    if broker.era.groups.checks_commits == "topics":
-        return broker.metadata.has_topic_of
-    return broker.metadata.partitions.__contains__
 
 
 def _by_index(rows: Iterable[str]) -> list[str]:

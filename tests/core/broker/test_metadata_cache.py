@@ -1,7 +1,10 @@
 """What a broker reads off the metadata that the controller last sent."""
 
+import pytest
+
 from broker_core.broker.coordinators.groups import GroupHost
 from broker_core.broker.process.broker import Broker
+from broker_core.eras import DEFAULT_ERA
 from broker_core.run import Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
 from broker_core.topics import OFFSETS_TOPIC
@@ -11,8 +14,8 @@ from broker_core.zk.memory_store import MemoryStore
 DELETED = -2
 
 
-def started() -> Broker:
-    run = Run(RunConfig(brokers=(1,)), disk=SimulatedDisk(), zk=MemoryStore())
+def started(era: str = DEFAULT_ERA) -> Broker:
+    run = Run(RunConfig(brokers=(1,), era=era), disk=SimulatedDisk(), zk=MemoryStore())
     run.advance(1_000_000)
     return run._cluster.brokers[1]
 
@@ -44,3 +47,10 @@ def test_partition_count_follows_added_partitions() -> None:
     update(broker, dict.fromkeys(names, DELETED))
     assert GroupHost(broker).offsets_partition_count == 50
     assert OFFSETS_TOPIC not in broker.metadata.topic_ids
+
+
+@pytest.mark.parametrize(("era", "known"), [("3.9", ["orders-0"]), ("1.1", ["orders-0", "orders-7"])])
+def test_old_releases_look_only_for_the_topic_of_a_partition(era: str, known: list[str]) -> None:
+    broker = started(era)
+    update(broker, {"orders-0": 1})
+    assert [name for name in ("orders-0", "orders-7", "other-0") if broker.metadata.is_known(name)] == known
