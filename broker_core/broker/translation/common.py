@@ -8,11 +8,9 @@ from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
-from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.controller.controller import Controller
 from broker_core.controller.topic_names import why_no_topic_name
 from broker_core.eras import Era
-from broker_core.errors import Errors
 from broker_core.partitions import parse_requested, requested_partition
 
 T = TypeVar("T")
@@ -164,52 +162,3 @@ def by_requested_topic(
     known = context.broker.metadata.topic_ids
     empty = [topic.name for topic in topics if not topic.partitions and topic.name not in known]
     return {name: [] for name in empty} | by_topic(rows)
-
-
-def commit_order(offsets: Iterable[tuple[str, T]], context: RequestContext) -> list[tuple[str, T]]:
-    """The offsets of a request as Kafka puts them into its maps: one that is there twice counts as it is there last.
-    The keys of these maps contain a topic id, which is zero.
-    """
-    given = dict(offsets)
-    if len(given) == 1:
-        return list(given.items())
-    known = [name for name in given if name in context.broker.metadata.partitions]
-    by_hash = scala_set_order(scala_hash_set_order(known, _code_with_id), _code_with_id)
-    return [(name, given[name]) for name in (*by_hash, *(name for name in given if name not in known))]
-
-
-def _code_with_id(partition: str) -> int:
-    """`TopicIdPartition.hashCode`."""
-    return (31 * 31 + partition_code(partition)) & 0xFFFFFFFF
-
-
-def committed_topics(
-    wire: Any, name: str, rows: Iterable[tuple[str, Errors]], topics: Iterable[Any], context: RequestContext
-) -> list[Any]:
-    """The topics of a response to OffsetCommit or TxnOffsetCommit, of the types `name`Topic and `name`Partition."""
-    topic_type, partition_type = getattr(wire, f"{name}Topic"), getattr(wire, f"{name}Partition")
-    return [
-        topic_type(
-            name=topic,
-            partitions=[partition_type(partition_index=index, error_code=error.code) for index, error in errors],
-        )
-        for topic, errors in _by_committed_topic(rows, topics, context).items()
-    ]
-
-
-def _by_committed_topic(
-    rows: Iterable[tuple[str, Errors]], topics: Iterable[Any], context: RequestContext
-) -> dict[str, list[tuple[int, Errors]]]:
-    """The errors of a commit by topic: first missing topics and partitions, as often as the request names them."""
-    rows = tuple(rows)
-    unknown = {name for name, error in rows if error is Errors.UNKNOWN_TOPIC_OR_PARTITION}
-    found: dict[str, list[tuple[int, Errors]]] = {}
-    for topic in topics:
-        if topic.name not in context.broker.metadata.topic_ids:
-            found.setdefault(topic.name, [])
-        for name, each in partitions_of([topic]):
-            if name in unknown:
-                found.setdefault(topic.name, []).append((index_of(each), Errors.UNKNOWN_TOPIC_OR_PARTITION))
-    for topic, known in by_topic(row for row in rows if row[0] not in unknown).items():
-        found.setdefault(topic, []).extend(known)
-    return found
