@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 from lab.analytics.build.run import Wanted, build
@@ -25,6 +24,7 @@ from lab.analytics.store.builds import Store
 from lab.analytics.warm import found_in
 from lab.runtime.headless.rehearsal import rehearsal_run
 from lab.runtime.machine.java import Java
+from lab.runtime.processes.standard_input import end_with_stdin
 
 DUMP_TIMEOUT_S = 1_200
 """Beside other work, with the least priority, it takes its time."""
@@ -82,17 +82,14 @@ def _run_once(folder: Path, *flags: str) -> None:
         spark.stop()
 
 
-def end_with_stdin() -> None:
-    """Ends this process and its Java when standard input is closed, for example because the lab was killed."""
-    # Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end without being aborted.
-    while os.read(0, 1 << 16):
-        pass
-    os.killpg(0, signal.SIGKILL)
+def end_with_lab() -> None:
+    """Ends this process and its Java when the lab has ended."""
+    end_with_stdin(lambda: os.killpg(0, signal.SIGKILL))
 
 
 if __name__ == "__main__":
     if "--for-stdin" in sys.argv[1:]:
-        threading.Thread(target=end_with_stdin, daemon=True).start()
+        end_with_lab()
     # No request waits for it.
     os.nice(19)
     with contextlib.suppress(AlreadyBeingMadeError):

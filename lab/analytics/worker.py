@@ -21,6 +21,7 @@ from lab.analytics import place
 from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError, start_gateway
 from lab.analytics.orders import BuildTask, Cancel, LiveTask, LogOrder, LogsTask, Order, Report, StartTask
+from lab.runtime.processes import standard_input
 
 if TYPE_CHECKING:
     from lab.analytics.build.acts import FoundLog
@@ -268,11 +269,9 @@ def _listen(worker: Worker, orders: "queue.SimpleQueue[Order | None]") -> None:
 
 
 def _lines() -> Iterator[bytes]:
-    """The lines of standard input. Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end
-    without being aborted.
-    """
+    """The lines of standard input."""
     rest = b""
-    while data := os.read(0, 1 << 16):
+    for data in standard_input.chunks():
         *lines, rest = (rest + data).split(b"\n")
         yield from lines
 

@@ -3,14 +3,14 @@
 import asyncio
 import contextlib
 import logging
-import os
-import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 
 import msgspec
 
 from lab.challenges.worker import Order, Report
+from lab.runtime.processes.module_process import module_process
 from lab.texts.refusal import Refusal
 
 MAX_JUDGES = 2
@@ -34,29 +34,22 @@ class Judgement:
 
     async def run(self) -> bytes | None:
         """The verdict as JSON; None if the process ended without a verdict."""
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}
-        self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "lab.challenges.worker", env=environment,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=8 << 20,
-        )  # fmt: skip
-        assert process.stdin is not None and process.stdout is not None
-        try:
+        async with module_process("lab.challenges.worker", stdin=PIPE, stdout=PIPE, limit=8 << 20) as process:
+            self._process = process
+            assert process.stdin is not None and process.stdout is not None
             if self.is_cancelled:
                 return None
             process.stdin.write(msgspec.json.encode(self.order))
             process.stdin.close()
-            async with asyncio.timeout(MAX_WALL_S):
-                async for line in process.stdout:
-                    report = msgspec.json.decode(line, type=Report)
-                    if report.verdict:
-                        return bytes(report.verdict)
-                    self.done, self.passes = report.done, report.passes
-        except TimeoutError:
-            logger.warning("the judgement of an entry for %s took too long", self.order.challenge)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            try:
+                async with asyncio.timeout(MAX_WALL_S):
+                    async for line in process.stdout:
+                        report = msgspec.json.decode(line, type=Report)
+                        if report.verdict:
+                            return bytes(report.verdict)
+                        self.done, self.passes = report.done, report.passes
+            except TimeoutError:
+                logger.warning("the judgement of an entry for %s took too long", self.order.challenge)
         return None
 
     def cancel(self) -> None:

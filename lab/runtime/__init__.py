@@ -9,5 +9,6 @@ its engine (`live_run.py`, built from the recording by `engine.py`). `pacer.py` 
 `sharing/`    labs that share a machine: load, and the order in which they wake
 `classes/`    states that are given to learners, copies of shown labs, tiles of the board
 `headless/`   engines and clusters without a page
+`processes/`  processes for modules of the lab, which end with it
 `machine/`    descriptors, memory, disk space and Java of this machine
 """

@@ -2,10 +2,7 @@
 
 import asyncio
 import logging
-import os
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -16,6 +13,7 @@ from lab.models import Branch, Class, Run
 from lab.recordings.recording import Recording
 from lab.runtime.classes.shown_labs import LABS, PartialCopy, begin_copy, complete, finish, is_kept, kept_folder
 from lab.runtime.host import Host, host
+from lab.runtime.processes.module_process import module_process
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -92,17 +90,11 @@ async def keep_labs(host: Host, classroom: str, wanted: Mapping[str, int], run: 
 
 async def _complete_aside(copy: PartialCopy) -> None:
     """Completes a copy in a process of its own. Raises OSError if it fails."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "lab.runtime.classes.copy_worker",
-        copy.folder.run, copy.folder.branch, str(copy.folder.path),
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}, stdin=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    try:
+    folder = copy.folder
+    async with module_process(
+        "lab.runtime.classes.copy_worker", folder.run, folder.branch, str(folder.path), stdin=asyncio.subprocess.PIPE
+    ) as process:
         code = await process.wait()
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
     if code:
         raise OSError(f"the process that copies {copy.target.run}/{copy.target.branch} for its class ended with {code}")
 

@@ -8,8 +8,9 @@ It runs with a lower priority than the lab, and ends when its standard input is 
 
 import os
 import sys
-import threading
 from pathlib import Path
+
+from lab.runtime.processes.standard_input import end_with_stdin
 
 NICE = 10
 
@@ -18,7 +19,7 @@ def main() -> None:
     """Completes the copy that is named on the command line."""
     run, branch, folder = sys.argv[1:]
     os.nice(NICE)
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    end_with_stdin(lambda: os._exit(1))
 
     import django
 
@@ -27,13 +28,6 @@ def main() -> None:
     from lab.runtime.classes.shown_labs import complete
 
     complete(BranchFolder(run, branch, Path(folder)))
-
-
-def _end_with_stdin() -> None:
-    # Not from `sys.stdin`, whose lock a waiting thread holds: the process could not end without being aborted.
-    while os.read(0, 1 << 16):
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

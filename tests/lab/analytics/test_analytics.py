@@ -389,8 +389,8 @@ def test_job_started_while_a_worker_ends_keeps_its_own_worker(
 
 def test_class_archive_is_abandoned_when_its_lab_is_killed() -> None:
     program = (
-        "import subprocess; from lab.analytics.class_archive import end_with_stdin;"
-        "print(subprocess.Popen(['sleep', '600']).pid, flush=True); end_with_stdin()"
+        "import signal, subprocess; from lab.analytics.class_archive import end_with_lab;"
+        "print(subprocess.Popen(['sleep', '600']).pid, flush=True); end_with_lab(); signal.pause()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -406,12 +406,12 @@ def test_class_archive_is_abandoned_when_its_lab_is_killed() -> None:
 def test_class_archive_that_is_made_ends_its_process_beside_a_running_lab() -> None:
     # The thread waits for more input once it has taken the byte.
     program = """
-import os, select, threading
-from lab.analytics.class_archive import end_with_stdin
+import os, select
+from lab.analytics.class_archive import end_with_lab
 end, lab = os.pipe()
 os.write(lab, b"x")
 os.dup2(end, 0)
-threading.Thread(target=end_with_stdin, daemon=True).start()
+end_with_lab()
 while select.select([0], [], [], 0)[0]:
     pass
 """
