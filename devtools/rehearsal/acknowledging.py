@@ -13,14 +13,21 @@ ACK_S = 0.05
 """Least time between two acknowledgements of a page (static/lab/core/live/feed.js)."""
 
 
+class LabClock(msgspec.Struct):
+    mode: str = ""
+
+
 class LabFrame(msgspec.Struct):
     """As much of a lab's frame as a page without a picture needs. `sent_ms`: the server's stamp, since 1970.
-    `command`: the number of a line that was accepted.
+    `command`: the number of a line that was accepted. `mode`: that of a frame which is a clock.
     """
 
     k: str
+    id: str | None = None
     seq: int = 0
     sent_ms: float = 0.0
+    mode: str = ""
+    clock: LabClock | None = None
     command: int | None = None
     ev: list[msgspec.Raw] = []
 

@@ -327,13 +327,12 @@ class Learner(Participant):
         """Reads a lab's frames as its page does."""
         async with acknowledging(connection) as acks:
             async for text in connection:
-                frame = json.loads(text)
-                self.mode = (frame.get("clock") or frame).get("mode", self.mode)
-                if frame["k"] in ("d", "snap"):
-                    acks.has(frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0])
-                elif frame["k"] == "exercise":
-                    self._lesson = frame
-                elif frame["k"] == "done" and frame["id"].startswith("x"):
+                frame = lab_frame.decode(text)
+                self.mode = (frame.mode if frame.clock is None else frame.clock.mode) or self.mode
+                acks.has(frame.last_seq())
+                if frame.k == "exercise":
+                    self._lesson = json.loads(text)
+                elif frame.k == "done" and frame.id is not None and frame.id.startswith("x"):
                     self.figures.learned_at_ms.append(wall_ms())
 
     def _next_act(self, chance: random.Random) -> dict[str, Any] | None:
