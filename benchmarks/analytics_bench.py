@@ -9,6 +9,7 @@ before.
 
 import asyncio
 import json
+import math
 import os
 import resource
 import statistics
@@ -59,9 +60,9 @@ def start(analyst: Analyst) -> None:
 
 
 def jvm_mb() -> float:
-    """The resident memory of the JVM below this process."""
-    found = (each.pid for each in process_tree(os.getpid()) if each.name == "java")
-    return round(sum(ProcessUse(pid).rss_mb() for pid in found) * (1 << 20) / 1e6, 1)
+    """The resident memory of the JVM below this process. One of an earlier round may end meanwhile."""
+    found = [ProcessUse(each.pid).rss_mb() for each in process_tree(os.getpid()) if each.name == "java"]
+    return round(sum(mib for mib in found if not math.isnan(mib)) * (1 << 20) / 1e6, 1)
 
 
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:

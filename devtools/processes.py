@@ -27,9 +27,11 @@ class ProcessUse:
             return False
 
     def rss_mb(self) -> float:
-        for line in (self._folder / "status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
+        """Resident memory in MiB; NaN of a process that has ended."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for line in (self._folder / "status").read_text().splitlines():
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) / 1024
         return float("nan")
 
 

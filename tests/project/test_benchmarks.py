@@ -1,6 +1,7 @@
 """The benchmark's verdicts. What the benches themselves measure is not for a test to judge."""
 
 import asyncio
+import math
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.__main__ import BENCHES, main, run_bench
 from benchmarks.bars import BARS, Bar, judge, show
 from devtools.management.commands.rehearse_class import statement_lines
-from devtools.processes import process_tree
+from devtools.processes import ProcessUse, process_tree
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.rehearsal import Plan, Rehearsal
@@ -129,6 +130,17 @@ def test_process_tree_has_what_was_started_below_it() -> None:
         assert second.name.startswith("python") and second.state != "Z"
         started.stdin.close()
     assert process_tree(started.pid) == []
+
+
+def test_process_that_has_ended_has_no_memory() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as started:
+        use = ProcessUse(started.pid)
+        assert use.rss_mb() > 0
+        started.kill()
+        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)
+        assert math.isnan(use.rss_mb()), "its parent has not waited for it"
+        started.wait()
+        assert math.isnan(use.rss_mb())
 
 
 def refused(rehearsal: Rehearsal) -> str:
