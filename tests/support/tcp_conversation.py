@@ -12,6 +12,47 @@ from broker_core.zk.memory_store import MemoryStore
 
 CONFIG = RunConfig(brokers=(0, 1, 2), latency_us=0, jitter_us=0)
 SECOND_US = 1_000_000
+CLOSED = "closed"
+"""In place of a response: the broker has closed the connection."""
+
+
+class OneBroker:
+    """A broker of an era. Each request is sent on a connection of its own, so that one that waits does not hold back
+    the next. `settings`: of the broker, with `_` for `.`.
+    """
+
+    def __init__(self, era: str, **settings: str) -> None:
+        broker_config = {name.replace("_", "."): value for name, value in settings.items()}
+        broker_config["offsets.topic.replication.factor"] = "1"
+        config = RunConfig(brokers=(0,), era=era, latency_us=0, jitter_us=0, broker_config=broker_config)
+        self.era = era
+        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
+        self._sent: dict[int, tuple[str, int]] = {}
+        self.pass_time(5)
+
+    def pass_time(self, seconds: float = 1) -> None:
+        self.run.advance(self.run.now_us + int(seconds * SECOND_US))
+
+    def post(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> int:
+        """The number of the connection."""
+        connection = self.run.connect(0, "127.0.0.1")
+        self.run.frame(connection, frame(api, version, client_id=client_id, **fields))
+        self._sent[connection] = api, version
+        return connection
+
+    def responses(self) -> dict[int, Any]:
+        """What has come since the last call, by connection; CLOSED of one that was closed."""
+        found = {}
+        for connection, data in self.run.take_outputs():
+            api, version = self._sent[connection]
+            found[connection] = CLOSED if data is None else decode_response(BY_NAME[api], version, data[4:])[1]
+        return found
+
+    def ask(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> Any:
+        """The response; None if there is none within a second."""
+        connection = self.post(api, version, client_id, **fields)
+        self.pass_time()
+        return self.responses().get(connection)
 
 
 def started(survives: Callable[[Exception], bool] | None = None) -> Run:

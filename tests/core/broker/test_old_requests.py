@@ -11,17 +11,12 @@ from broker_core.errors import Errors
 from broker_core.records.compression import CompressionType
 from broker_core.records.legacy import build_message_set
 from broker_core.records.record_batch import build_batch
-from broker_core.run import Run, RunConfig
-from broker_core.sim.simulated_disk import SimulatedDisk
-from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
-from broker_core.zk.memory_store import MemoryStore
+from tests.support.tcp_conversation import CLOSED, OneBroker
 
-SECOND_US = 1_000_000
 TOPICS = {"orders93": 8, "b93": 2, "zeta93": 2, "q93": 2}
 GOOD = build_batch([(1, b"k", b"v", ())])
 MESSAGE = build_message_set([(0, 1, b"k", b"v")], 1, CompressionType.NONE)
-CLOSED = "closed"
 MANY = ("orders93", (7, 6, 5, 4, 3, 2, 1, 0, 20, 16, 40))
 SEVERAL = (("b93", (1, 0)), ("orders93", (5, 0, 6, 1, 7)), ("none1", (4, 0, 2)), ("zeta93", (0,)), ("q93", (1, 0)))
 
@@ -43,29 +38,13 @@ def message(magic: int = 1, codec: int = 0) -> bytes:
     return bytes(data)
 
 
-class Client:
+class Client(OneBroker):
     def __init__(self, era: str) -> None:
-        config = RunConfig(
-            brokers=(0,),
-            era=era,
-            latency_us=0,
-            jitter_us=0,
-            broker_config={"offsets.topic.num.partitions": "5", "offsets.topic.replication.factor": "1"},
-        )
-        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
-        self.run.advance(5 * SECOND_US)
+        super().__init__(era, offsets_topic_num_partitions="5")
         for name, count in TOPICS.items():
             self.run.submit(f"kafka-topics.sh --create --topic {name} --partitions {count} --replication-factor 1")
-        self.run.advance(self.run.now_us + 2 * SECOND_US)
+        self.pass_time(2)
         self.ask("FindCoordinator", 0, key="g")
-
-    def ask(self, api: str, version: int, **fields: Any) -> Any:
-        connection = self.run.connect(0, "127.0.0.1")
-        schema = BY_NAME[api]
-        self.run.frame(connection, encode_request(schema, version, schema.request.type(**fields), client_id="kit")[4:])
-        self.run.advance(self.run.now_us + SECOND_US)
-        ((_, data),) = self.run.take_outputs()
-        return CLOSED if data is None else decode_response(schema, version, data[4:])[1]
 
     def produce(self, version: int, topic: str, parts: dict[int, bytes], acks: int = 1) -> Any:
         """The error of each partition."""
@@ -177,7 +156,7 @@ def test_any_partition_of_a_topic_may_have_offsets_before_2_0(version: int) -> N
     client.commit(version, ("orders93", (-1, 99)))
     assert client.fetched(version, "orders93", -1, 99) == {-1: (4, "NONE"), 99: (104, "NONE")}
     client.run.submit("kafka-topics.sh --delete --topic q93")
-    client.run.advance(client.run.now_us + 5 * SECOND_US)
+    client.pass_time(5)
     assert client.fetched(version, "orders93", -1, 99) == {-1: (4, "NONE"), 99: (104, "NONE")}
 
 

@@ -1,18 +1,13 @@
 """Members of groups in clusters of older releases, as brokers of those releases were seen to respond."""
 
-from itertools import count
 from typing import Any
 
 import pytest
 
 from broker_core.errors import Errors
-from broker_core.run import Run, RunConfig
-from broker_core.sim.simulated_disk import SimulatedDisk
-from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
-from broker_core.zk.memory_store import MemoryStore
+from tests.support.tcp_conversation import OneBroker
 
-SECOND_US = 1_000_000
 JOIN = BY_NAME["JoinGroup"].request
 SYNC = BY_NAME["SyncGroup"].request
 RANGE = (("range", b"\x01"),)
@@ -21,52 +16,11 @@ KEEPS_TIMEOUTS = ["0.10", "1.1", "2.4"]
 ERAS = [*KEEPS_TIMEOUTS, "3.9"]
 
 
-class Client:
-    """Sends each request on a connection of its own, so that one that waits does not hold back the next."""
-
+class Client(OneBroker):
     def __init__(self, era: str) -> None:
-        config = RunConfig(
-            brokers=(0,),
-            era=era,
-            latency_us=0,
-            jitter_us=0,
-            broker_config={"group.initial.rebalance.delay.ms": "0", "offsets.topic.replication.factor": "1"},
-        )
-        self.era = era
-        self.run = Run(config, disk=SimulatedDisk(), zk=MemoryStore())
-        self.run.advance(5 * SECOND_US)
-        self._waiting: dict[int, tuple[str, int]] = {}
-        self._numbers = count(1)
+        super().__init__(era, group_initial_rebalance_delay_ms="0")
         self.ask("FindCoordinator", 0, key="g")
         self.pass_time()
-
-    def pass_time(self, seconds: float = 1) -> None:
-        self.run.advance(self.run.now_us + int(seconds * SECOND_US))
-
-    def post(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> int:
-        """The number of the connection."""
-        connection = self.run.connect(0, "127.0.0.1")
-        schema = BY_NAME[api]
-        value = schema.request.type(**fields)
-        frame = encode_request(schema, version, value, correlation_id=next(self._numbers), client_id=client_id)
-        self.run.frame(connection, frame[4:])
-        self._waiting[connection] = api, version
-        return connection
-
-    def responses(self) -> dict[int, Any]:
-        """What has come since the last call, by connection."""
-        found = {}
-        for connection, data in self.run.take_outputs():
-            assert data is not None
-            api, version = self._waiting[connection]
-            found[connection] = decode_response(BY_NAME[api], version, data[4:])[1]
-        return found
-
-    def ask(self, api: str, version: int, client_id: str | None = "kit", **fields: Any) -> Any:
-        """The response; None if there is none within a second."""
-        connection = self.post(api, version, client_id, **fields)
-        self.pass_time()
-        return self.responses().get(connection)
 
     def join_fields(
         self, member: str = "", protocols: tuple[tuple[str, bytes], ...] = RANGE, instance: str = "a", **more: Any
