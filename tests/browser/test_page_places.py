@@ -96,6 +96,23 @@ def test_large_view_fits_and_takes_the_pointer_where_it_is(with_topic: Page) -> 
     expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
 
 
+def test_large_view_leaves_a_screen_as_much_room_as_on_a_laptop(lab: Page) -> None:
+    page = lab
+    page.set_viewport_size({"width": 1200, "height": 720})
+    page.get_by_role("button", name="Inspector").click()
+    expect(page.locator("#inspector")).to_be_visible()
+    press(page, "d")
+    expect(page).to_have_url(re.compile("view=disk"))
+    heights = []
+    for width, height in ((1200, 720), (1500, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        dock = page.locator("#time").bounding_box()
+        assert dock
+        heights.append(dock["height"])
+        page.get_by_role("link", name="Toggle the large view").click()
+    assert heights[1] == pytest.approx(heights[0] * 1.25, abs=1)
+
+
 SCREENS = {"d": "disk", "n": "zookeeper", "o": "producers", "l": "alarms"}
 
 
