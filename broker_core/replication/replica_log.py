@@ -228,21 +228,8 @@ class ReplicaLog(LocalReplica):
             return
         cuts = log.truncate_to(offset)
         if log.log_end_offset != from_offset:
-            segments, tail = self.facts()
             log.high_watermark_moved(self.high_watermark)
-            self.kernel.emit(
-                LogTruncated(
-                    replica=self.key,
-                    from_offset=from_offset,
-                    to_offset=log.log_end_offset,
-                    why=why,
-                    cuts=cut_rows(cuts),
-                    segments=segments,
-                    tail=tail,
-                    synced=self.synced(),
-                ),
-                self.node,
-            )
+            self._emit_cut(from_offset, cuts, why)
             if self.era.replication.truncation_lowers_high_watermark:
                 self._lower_high_watermark(log.log_end_offset)
             self._emit_truncated()
@@ -254,12 +241,20 @@ class ReplicaLog(LocalReplica):
         from_offset = log.log_end_offset
         entries = list(log.leader_epoch_cache.entries)
         cuts = log.truncate_fully_and_start_at(offset)
+        self._emit_cut(from_offset, cuts, why)
+        self._lower_high_watermark(log.log_end_offset)
+        self._emit_truncated()
+        self._emit_epochs(entries)
+        self.update_follower_high_watermark(max(offset, self.high_watermark))
+
+    def _emit_cut(self, from_offset: int, cuts: tuple[CutFact, ...], why: str) -> None:
+        """Emits that the log, which ended at `from_offset`, ends where it does now."""
         segments, tail = self.facts()
         self.kernel.emit(
             LogTruncated(
                 replica=self.key,
                 from_offset=from_offset,
-                to_offset=offset,
+                to_offset=self.log.log_end_offset,
                 why=why,
                 cuts=cut_rows(cuts),
                 segments=segments,
@@ -268,10 +263,6 @@ class ReplicaLog(LocalReplica):
             ),
             self.node,
         )
-        self._lower_high_watermark(log.log_end_offset)
-        self._emit_truncated()
-        self._emit_epochs(entries)
-        self.update_follower_high_watermark(max(offset, self.high_watermark))
 
     def _emit_epochs(self, before: list[tuple[int, int]]) -> None:
         """Emits the effects of a truncation on the epochs and the open transactions."""
