@@ -14,7 +14,7 @@ from broker_core.controller.controller import Controller
 from broker_core.errors import Errors
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
-from broker_core.sim.zookeeper import ZkClient, ZooKeeper
+from broker_core.sim.zookeeper import ZkClient
 from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse, TopicResult
 from broker_core.zk.znodes import TopicZnode
 
@@ -32,13 +32,12 @@ class CreationsHost(Protocol):
     kernel: Kernel
     controller: Controller
     waiting_admin: AdminPurgatory
-    zookeeper: ZooKeeper
 
     @property
     def zk(self) -> ZkClient: ...
 
     @property
-    def reaches_zookeeper(self) -> bool: ...
+    def can_use_zookeeper(self) -> bool: ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
 
@@ -71,7 +70,7 @@ class TopicCreations:
 
     def _on_slice(self, progress: Progress) -> None:
         broker = self._broker
-        if not (broker.reaches_zookeeper and broker.zookeeper.has_session(broker.name)):
+        if not broker.can_use_zookeeper:
             broker.timer(BLOCKED_PAUSE_US, SLICE_TIMER, progress)
             return
         try:

@@ -169,6 +169,11 @@ class Broker:
         """Whether its link to ZooKeeper works."""
         return self.kernel.connected(self.name, ZK_NODE)
 
+    @property
+    def can_use_zookeeper(self) -> bool:
+        """Whether it reaches ZooKeeper and has a session: without it all that read ZooKeeper block."""
+        return self.reaches_zookeeper and self.zookeeper.has_session(self.name)
+
     def known_controller(self) -> int:
         """The controller as far as this broker knows; -1 = none."""
         return self._controller_id

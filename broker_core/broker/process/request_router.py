@@ -17,7 +17,6 @@ from broker_core.errors import Errors
 from broker_core.replication.partition import Partition
 from broker_core.sim.handlers import RequestPart, ResponseHandler, TimerHandler, TimerPart
 from broker_core.sim.kernel import Message
-from broker_core.sim.zookeeper import ZooKeeper
 from broker_core.wire.messages import LeaderAndIsrRequest, OffsetCommitRequest, OffsetFetchRequest
 from broker_core.zk.znodes import ConfigChangeZnode
 
@@ -62,8 +61,10 @@ class RoutedBroker(BrokerServices, Protocol):
     """What the router needs of its broker."""
 
     state: str
-    zookeeper: ZooKeeper
     config_changes: ConfigChanges
+
+    @property
+    def can_use_zookeeper(self) -> bool: ...
 
     @property
     def partitions(self) -> Mapping[str, Partition]: ...
@@ -94,8 +95,7 @@ class RequestRouter:
 
     def _blocks(self, deliver: Callable[..., None], *arguments: Any) -> bool:
         """Without ZooKeeper the controller's thread and every reader of ZooKeeper block; events are queued."""
-        broker = self._broker
-        if broker.reaches_zookeeper and broker.zookeeper.has_session(self.name):
+        if self._broker.can_use_zookeeper:
             return False
         self._blocked.append((deliver, arguments))
         return True

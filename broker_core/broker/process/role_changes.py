@@ -16,7 +16,6 @@ from broker_core.errors import Errors
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
-from broker_core.sim.zookeeper import ZooKeeper
 from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import LeaderAndIsrPartition, LeaderAndIsrRequest, LeaderAndIsrResponse
 
@@ -38,10 +37,9 @@ class RolesHost(Protocol):
     replicas: ReplicaManager
     groups: GroupCoordinator
     transactions: TransactionParts
-    zookeeper: ZooKeeper
 
     @property
-    def reaches_zookeeper(self) -> bool: ...
+    def can_use_zookeeper(self) -> bool: ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
 
@@ -73,7 +71,7 @@ class RoleChanges:
 
     def _on_slice(self, rpc: str) -> None:
         broker = self._broker
-        if not (broker.reaches_zookeeper and broker.zookeeper.has_session(broker.name)):
+        if not broker.can_use_zookeeper:
             broker.timer(BLOCKED_PAUSE_US, SLICE_TIMER, rpc)
             return
         progress = self._unfinished.pop(rpc)
