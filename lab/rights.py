@@ -23,6 +23,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from lab.models import Branch, Class, Participant, Presence, Role, Run
 from lab.texts.refusal import Refusal
@@ -45,6 +46,14 @@ _OF_CLASS: dict[str, frozenset[Right]] = {
     Role.OBSERVER: frozenset(("see",)),
     Role.PROJECTOR: frozenset(("see",)),
 }
+
+
+async def user_of(request: HttpRequest) -> User:
+    """The signed-in user of a request. Raises Refusal (401) if there is none."""
+    user = await request.auser()
+    if not isinstance(user, User):
+        raise Refusal("refusal.not_signed_in", 401)
+    return user
 
 
 def may(person: Person, thing: Thing, right: Right) -> bool:

@@ -7,7 +7,6 @@ import json
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -26,6 +25,7 @@ from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.recordings.folder import BranchFolder, branch_folder
+from lab.rights import user_of
 from lab.runtime.lab import Lab
 
 
@@ -34,8 +34,7 @@ from lab.runtime.lab import Lab
 @require_GET
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The page, which requests an update of the tables itself. If there are none, Spark starts while it loads."""
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
     await asyncio.to_thread(_start_ahead, branch_folder(run, branch))
     name = await sync_to_async(selectors.shown_name)(user)

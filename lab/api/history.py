@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import msgspec
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -25,7 +24,7 @@ from lab.recordings.decoding import decoded
 from lab.recordings.disk.replica_files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.rights import Right
+from lab.rights import Right, user_of
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
@@ -58,10 +57,7 @@ def for_branch(right: Right) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
-            user = await request.auser()
-            if not user.is_authenticated:
-                raise Refusal("refusal.not_signed_in", 401)
-            chosen = await sync_to_async(selectors.branch_of)(user, run, branch, right)
+            chosen = await sync_to_async(selectors.branch_of)(await user_of(request), run, branch, right)
             return await view(request, chosen, await host().lab(run, branch), **more)
 
         return found
@@ -177,8 +173,7 @@ def _note_file(request: HttpRequest, lab: Lab) -> None:
 async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Acting in the past."""
     wanted = body_of(request, _ForkRequest)
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     child = await fork_run(host(), user, branch, wanted.seq, wanted.line, at_us=wanted.at_us, name=wanted.name)
     return json_answer({"branch": child.name, "url": reverse("lab", args=(branch.run.slug, child.name))})
 
@@ -188,8 +183,7 @@ async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Gives an instant a name."""
     wanted = body_of(request, _BookmarkRequest)
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     place = await asyncio.to_thread(history.seek, lab.recording, seq=wanted.seq)
     language = preferences_of(request).language
     made = await sync_to_async(bookmark)(user, branch, place["seq"], place["at_us"], wanted.name, language)

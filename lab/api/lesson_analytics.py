@@ -37,8 +37,7 @@ from lab.api.history import json_answer
 from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.course.loader import course
 from lab.preferences import preferences_of
-from lab.rights import may
-from lab.texts.refusal import Refusal
+from lab.rights import may, user_of
 
 _EVERYBODY = "lessons"
 """What the work for all learners is called; that of one has the name of their log."""
@@ -50,8 +49,7 @@ _EVERYBODY = "lessons"
 async def page(request: HttpRequest, slug: str) -> HttpResponse:
     """The page. Raises Refusal (404) for an unknown lesson."""
     lesson = course().lesson(slug)
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     context = {
         "lesson": lesson,
         "exercise": lesson.exercise,
@@ -146,9 +144,7 @@ def _about(user: User, is_staff: bool) -> tuple[str, ...]:
 
 async def _asker(request: HttpRequest, slug: str) -> tuple[User, bool]:
     """The user, and whether they may see the results of all learners. Raises Refusal: 401 if not signed in, 404."""
-    user = await request.auser()
-    if not isinstance(user, User):
-        raise Refusal("refusal.not_signed_in", 401)
+    user = await user_of(request)
     course().lesson(slug)
     return user, await sync_to_async(may)(user, None, "staff")
 

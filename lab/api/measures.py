@@ -7,7 +7,6 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -22,6 +21,7 @@ from lab.analytics.store.reading import rows
 from lab.preferences import preferences_of
 from lab.recordings.folder import branch_folder
 from lab.recordings.summary import read_summary
+from lab.rights import user_of
 from lab.studies.between import charts_of, pairs_by_seed
 from lab.texts.refusal import Refusal
 
@@ -37,8 +37,7 @@ SIDES = ("left", "right")
 @require_GET
 async def page(request: HttpRequest) -> HttpResponse:
     """The choice of two sets of runs, and their differences. Raises Refusal (404) for a branch of another user."""
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     choices = await sync_to_async(selectors.branch_choices)(user)
     left, right = _sides(request, choices)
     context = {

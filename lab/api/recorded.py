@@ -44,7 +44,7 @@ from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.recording import Recording
-from lab.rights import Right, may, membership_of, require, rights_of
+from lab.rights import Right, may, membership_of, require, rights_of, user_of
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
@@ -77,10 +77,7 @@ def for_class(right: Right, *, seals: bool = True) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         async def found(request: HttpRequest, slug: str, **more: Any) -> HttpResponseBase:
-            user = await request.auser()
-            if not isinstance(user, User):
-                raise Refusal("refusal.not_signed_in", 401)
-            return await view(request, await found_class(user, slug, right, seals=seals), **more)
+            return await view(request, await found_class(await user_of(request), slug, right, seals=seals), **more)
 
         return found
 

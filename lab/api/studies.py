@@ -5,7 +5,6 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -14,6 +13,7 @@ from lab import selectors
 from lab.analytics.figures.parts import Words
 from lab.course.loader import course
 from lab.preferences import preferences_of
+from lab.rights import user_of
 from lab.studies.figure import charts_of, csv_of
 from lab.studies.shelf import all_found, one_found
 
@@ -71,7 +71,6 @@ async def csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 async def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     context["user_name"] = await sync_to_async(selectors.shown_name)(user)
     return await sync_to_async(render)(request, template, context)

@@ -22,6 +22,7 @@ from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import csv_of
 from lab.analytics.tables.described import described
 from lab.preferences import preferences_of
+from lab.rights import user_of
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
@@ -31,8 +32,7 @@ from lab.texts.refusal import Refusal
 @require_GET
 async def page(request: HttpRequest) -> HttpResponse:
     """All tables with their columns; for instructors also the editor."""
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = await user_of(request)
     language = preferences_of(request).language
     tables = described(STORED, language)
     context: dict[str, Any] = {
@@ -78,9 +78,7 @@ async def csv(request: HttpRequest) -> HttpResponse:
 
 
 async def _asked(request: HttpRequest, query: str) -> Answer:
-    user = await request.auser()
-    if not isinstance(user, User):
-        raise Refusal("refusal.not_signed_in", 401)
+    user = await user_of(request)
     if not await sync_to_async(may_ask)(user):
         raise Refusal("refusal.not_allowed", 403)
     store = Store.at(str(settings.TABLES))

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from lab.classroom.limits import KeyTries
 from lab.preferences import preferences_of
-from lab.rights import rights_changed
+from lab.rights import rights_changed, user_of
 from lab.texts.refusal import Refusal
 from lab.web.classes.guests import forget_all
-from lab.web.pages import page, user_of
+from lab.web.pages import page
 from lab.web.sign_in import safe_next, sign_in
 
 MAX_PASSWORD_LENGTH = 256

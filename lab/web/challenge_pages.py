@@ -16,9 +16,10 @@ from lab.challenges.rules.c9_find import SLUG as CASE_SLUG
 from lab.challenges.rules.c9_find import case_lines
 from lab.course.loader import course
 from lab.preferences import preferences_of
+from lab.rights import user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
-from lab.web.pages import page, user_of
+from lab.web.pages import page
 
 
 @never_cache

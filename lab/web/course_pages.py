@@ -30,11 +30,11 @@ from lab.learning.log import summary_of
 from lab.learning.summary import Summary
 from lab.models import Branch
 from lab.preferences import preferences_of
-from lab.rights import LOCAL_USER, may
+from lab.rights import LOCAL_USER, may, user_of
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
-from lab.web.pages import live_branches, page, user_of
+from lab.web.pages import live_branches, page
 
 RUNS_SHOWN = CLASSES_SHOWN = 3
 

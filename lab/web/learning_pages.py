@@ -24,9 +24,10 @@ from lab.learning.log import history_of, summary_of
 from lab.learning.misconceptions import says
 from lab.learning.scoring import CONFIDENT_P, skill, stop_name
 from lab.preferences import preferences_of
+from lab.rights import user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
-from lab.web.pages import page, user_of
+from lab.web.pages import page
 
 
 @login_required

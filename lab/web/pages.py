@@ -32,7 +32,7 @@ from lab.learning.log import summary_of
 from lab.models import Run
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
-from lab.rights import LOCAL_USER
+from lab.rights import LOCAL_USER, user_of
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page
@@ -253,10 +253,3 @@ def render_page(
     """The same, rendered in the calling thread, which may access the database."""
     # Read only for a template that shows it.
     return render(request, template, {**context, "user_name": partial(selectors.shown_name, user)}, status=status)
-
-
-async def user_of(request: HttpRequest) -> User:
-    """The user of a request behind `login_required`."""
-    user = await request.auser()
-    assert isinstance(user, User)
-    return user

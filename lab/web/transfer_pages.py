@@ -26,11 +26,12 @@ from lab.archives.manifest import SUFFIX
 from lab.archives.temporary import written
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_seconds
+from lab.rights import user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.alone.document import write_page
 from lab.web.alone.program import version
-from lab.web.pages import runs_page, user_of
+from lab.web.pages import runs_page
 
 _CHUNK = 256 * 1024
 

@@ -35,14 +35,14 @@ from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Branch, Class, Participant, Presence, Role
 from lab.preferences import preferences_of
-from lab.rights import Right, may, membership_of, require
+from lab.rights import Right, may, membership_of, require, user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many
 from lab.web.classes.guests import forget, participant_of_cookie, remember
 from lab.web.classes.qr import qr_svg
 from lab.web.network import may_hear, shown_address
-from lab.web.pages import page, render_page, status_of, user_of
+from lab.web.pages import page, render_page, status_of
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 
@@ -263,9 +263,7 @@ def _is_account(user: Any) -> TypeGuard[User]:
 
 async def _with_right(request: HttpRequest, slug: str, right: Right) -> tuple[User, Class]:
     """Raises Refusal: 401 if not signed in, 404 if not in the class, 403 without the right."""
-    user = await request.auser()
-    if not isinstance(user, User):
-        raise Refusal("refusal.not_signed_in", 401)
+    user = await user_of(request)
     missing = Refusal("refusal.no_class", 404, slug=slug)
     found = await Class.objects.filter(slug=slug).afirst()
     if found is None:

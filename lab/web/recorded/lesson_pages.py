@@ -15,12 +15,11 @@ from lab.actions.classes.recordings import look_into
 from lab.actions.classes.seal_class import ensure_sealed
 from lab.models import Class, Presence
 from lab.preferences import preferences_of
-from lab.rights import LOCAL_USER, require
+from lab.rights import LOCAL_USER, require, user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.classes.class_pages import classes_page, starts
 from lab.web.classes.guests import participant_of_cookie, remember
-from lab.web.pages import user_of
 from lab.web.recorded.replay_pages import shown_class_instant
 
 

@@ -14,9 +14,9 @@ from lab.actions.classes.transfer_class import export_class, import_class
 from lab.actions.execution import ImportProgress
 from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.class_file import SUFFIX
+from lab.rights import user_of
 from lab.texts.refusal import Refusal
 from lab.web.classes.class_pages import classes_page
-from lab.web.pages import user_of
 from lab.web.transfer_pages import file_answer, import_view
 
 
