@@ -4,7 +4,7 @@ Offset = seq, timestamp = class time in microseconds. Offset 0 holds the header.
 after a sync they survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -25,6 +25,8 @@ KEYFRAME_EVENTS = 5_000
 _CONFIG = journal_config(16 * 1024 * 1024, segment_index_bytes=256 * 1024, max_message_bytes=1024 * 1024)
 _COMPRESSED_BYTES = 16 * 1024
 _READ_EVENTS = 5_000
+_COPIED_EVENTS = 1_000
+"""Of a batch, where a log is written again."""
 
 
 class Header(msgspec.Struct):
@@ -72,6 +74,17 @@ class ClassJournal:
         except KafkaException as error:
             raise Refusal("class_act.not_saved", 507, problem=error.what or error.message) from error
         return records
+
+    def append_all(self, envelopes: Iterable[ClassEnvelope]) -> None:
+        """Writes any number of events, in batches. Raises Refusal (507) if one of these cannot be written."""
+        waiting: list[ClassEnvelope] = []
+        for envelope in envelopes:
+            waiting.append(envelope)
+            if len(waiting) == _COPIED_EVENTS:
+                self.append(waiting)
+                waiting = []
+        if waiting:
+            self.append(waiting)
 
     def events(self, first_seq: int, last_seq: int) -> list[ClassEnvelope]:
         """The existing events of a range. Raises Refusal for an event of another version."""

@@ -16,7 +16,6 @@ _LOG = f"{TOPIC}-0"
 _NEW, _OLD = f"{_LOG}.new", f"{_LOG}.old"
 _OF_LOG = (KEYFRAMES, "recovery-point-offset-checkpoint", ".kafka_cleanshutdown")
 _DERIVED = (*_OF_LOG, "polls")
-_BATCH_EVENTS = 1_000
 _OF_RECORDING = (SEALED, "labs", "audio", "captions", NOTES)
 
 
@@ -43,14 +42,7 @@ def forget_off_record(folder: Path) -> None:
     own = ClassJournal(folder)
     kept = ClassJournal(partial, own.header)
     try:
-        waiting: list[ClassEnvelope] = []
-        for envelope in _silenced(own.after(0)):
-            waiting.append(envelope)
-            if len(waiting) == _BATCH_EVENTS:
-                kept.append(waiting)
-                waiting = []
-        if waiting:
-            kept.append(waiting)
+        kept.append_all(_silenced(own.after(0)))
     finally:
         own.close()
         kept.close()

@@ -25,7 +25,6 @@ MANIFEST = "manifest.json"
 WORDS = "words.json"
 KIND = "highwater class"
 VERSION = 1
-_BATCH_EVENTS = 1_000
 _refreshing = threading.Lock()
 _CARRIED = ("chapters.json", "labs/*/*/recording/*-0/*.log", "labs/*/*/recording/*-0/leader-epoch-checkpoint")
 _CARRIED_TOO = (
@@ -88,15 +87,8 @@ def write_sealed(folder: Path, header: Header, events: Iterable[ClassEnvelope], 
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     journal = ClassJournal(partial, header)
-    waiting: list[ClassEnvelope] = []
     try:
-        for envelope in events:
-            waiting.append(envelope)
-            if len(waiting) == _BATCH_EVENTS:
-                journal.append(waiting)
-                waiting = []
-        if waiting:
-            journal.append(waiting)
+        journal.append_all(events)
     finally:
         journal.close()
     (partial / WORDS).write_bytes(msgspec.json.encode(words))
