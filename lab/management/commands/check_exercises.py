@@ -1,7 +1,5 @@
 """Checks every exercise: none starts solved, each solution passes, texts in both languages, terms in the glossary."""
 
-import os
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from lab.exercises.compiler import problems
 from lab.exercises.glossary import glossary
 from lab.exercises.loader import ContentError, exercises, outside
+from lab.management.verdicts import check_each
 
 
 class Command(BaseCommand):
@@ -26,14 +25,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         for fault in outside().faults.values():
             self.stdout.write(f"FAIL {fault}")
-        wrong = len(outside().faults)
-        # Each is played over several seeds, and has nothing to do with the others.
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, max(len(checked), 1))) as pool:
-            for slug, faults in zip(checked, pool.map(_faults, checked), strict=True):
-                self.stdout.write(f"{'FAIL' if faults else 'ok'} {slug}")
-                for fault in faults:
-                    self.stdout.write(f"  {fault}")
-                wrong += bool(faults)
+        wrong = len(outside().faults) + check_each(self.stdout, checked, _faults)
         self.stdout.write(f"{len(checked) - wrong + len(outside().faults)} passed, {wrong} failed")
         if wrong:
             raise CommandError("At least one exercise failed.")

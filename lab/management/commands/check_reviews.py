@@ -1,13 +1,12 @@
 """Checks the generators of review questions: 200 questions each, spread, fast, in both languages."""
 
 import argparse
-import os
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from lab.management.verdicts import check_each
 from lab.reviews.checks import ENOUGH, QUESTIONS, problems
 from lab.reviews.registry import generators
 
@@ -25,20 +24,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         words: list[str] = options["words"]
-        chosen = [one for slug, one in generators().items() if not words or any(word in slug for word in words)]
+        chosen = [slug for slug in generators() if not words or any(word in slug for word in words)]
         if not chosen:
             raise CommandError(f"No generator's slug contains {' or '.join(words)}.")
         if options["questions"] < 1:
             raise CommandError(f"--questions {options['questions']}: 1 or more was expected.")
-        wrong = 0
-        # Each plays clusters of its own, and has nothing to do with the others.
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(chosen))) as pool:
-            found = pool.map(partial(_faults, questions=options["questions"]), [one.slug for one in chosen])
-            for generator, faults in zip(chosen, found, strict=True):
-                self.stdout.write(f"{'FAIL' if faults else 'ok'} {generator.slug}")
-                for fault in faults:
-                    self.stdout.write(f"  {fault}")
-                wrong += bool(faults)
+        wrong = check_each(self.stdout, chosen, partial(_faults, questions=options["questions"]))
         self.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed")
         if wrong:
             raise CommandError("At least one generator failed.")

@@ -25,6 +25,7 @@ from lab.exercises.quantities import quantity_text
 from lab.exercises.questions import asked_by, choice_texts
 from lab.exercises.setup import needs_new_run, run_setup
 from lab.exercises.solution import Rehearsal, lesson_run
+from lab.management import verdicts
 from lab.management.commands import check_exercises
 from lab.runtime.headless.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
@@ -36,7 +37,7 @@ def test_valid_exercise_passes_the_check_and_a_broken_one_fails_it(monkeypatch, 
     assert f"ok {SLUG}\n1 passed, 0 failed" in capsys.readouterr().out
     damage(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
     monkeypatch.setattr(check_exercises, "exercises", lambda: {SLUG: load(copy)})
-    monkeypatch.setattr(check_exercises, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(verdicts, "ProcessPoolExecutor", ThreadPoolExecutor)
     with pytest.raises(CommandError, match="At least one exercise failed"):
         call_command("check_exercises")
     assert f"FAIL {SLUG}\n  {SLUG}/solution.lab: [produce] is not done at its end" in capsys.readouterr().out
