@@ -79,8 +79,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
     plan = dirty_logs(base, every, tables, codes, chosen, members, is_full=wanted.is_full)
     if not plan.tables and not todo.entries:
         return
-    attempt = attempts.begin(store)
-    try:
+    with attempts.attempted(store) as attempt:
         spark = session()
         job = Job(spark, store, Current(spark, store, base), every, codes, attempt.id, number, wanted.registry)
         with sized(spark, 0):
@@ -89,10 +88,6 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
         touched = plan.units | entries.keys()
         changes = Changes(job.current.changes, entries, touched=touched, checks=warnings, began_ms=began_ms)
         made = publish(store, base, changes)
-    except BaseException:
-        attempts.abandon(store, attempt)
-        raise
-    attempts.end(store, attempt)
     outcome.published.append(made.number)
 
 

@@ -134,21 +134,17 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
         group = [branch for branch in order.pop(0) if branch not in broken]
         if not group:
             continue
-        attempt = attempts.begin(store)
+        again = restarted & set(group)
         try:
-            made = _group(session(), store, wanted, group, tables, codes, todo, restarted & set(group), attempt, held)
+            with attempts.attempted(store) as attempt:
+                made = _group(session(), store, wanted, group, tables, codes, todo, again, attempt, held)
         except CheckError as error:
-            attempts.abandon(store, attempt)
             outcome.held += error.results
             broken |= error.units
             order.insert(0, group)
             if not error.units & set(group):
                 raise
             continue
-        except BaseException:
-            attempts.abandon(store, attempt)
-            raise
-        attempts.end(store, attempt)
         outcome.published.append(made.number)
 
 

@@ -4,6 +4,8 @@ import os
 import socket
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -35,6 +37,18 @@ class Attempt(msgspec.Struct, frozen=True):
         except PermissionError:
             return True
         return True
+
+
+@contextmanager
+def attempted(store: Store) -> Iterator[Attempt]:
+    """An attempt of this process. At the end it has published; an exception abandons it."""
+    attempt = begin(store)
+    try:
+        yield attempt
+    except BaseException:
+        abandon(store, attempt)
+        raise
+    end(store, attempt)
 
 
 def begin(store: Store) -> Attempt:
