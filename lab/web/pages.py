@@ -1,6 +1,7 @@
 """The pages, as thin views: selectors read, actions write."""
 
 import asyncio
+from collections.abc import Awaitable
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -74,6 +75,19 @@ async def _own_run(request: HttpRequest, run: str) -> Run:
     return await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
 
 
+async def _runs_after(request: HttpRequest, act: Awaitable[object]) -> HttpResponse:
+    """Shows the runs once the act is done, with the reason if it is refused."""
+    try:
+        await act
+    except Refusal as refusal:
+        return await runs_page(request, refusal)
+    return redirect("runs")
+
+
+def _is_confirmed(request: HttpRequest) -> bool:
+    return request.POST.get("confirm") == "yes"
+
+
 @login_required
 @require_POST
 async def rename(request: HttpRequest, run: str) -> HttpResponse:
@@ -88,40 +102,29 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
-    found = await _own_run(request, run)
-    try:
-        await duplicate_run(host(), found)
-    except Refusal as refusal:
-        return await runs_page(request, refusal)
-    return redirect("runs")
+    return await _runs_after(request, duplicate_run(host(), await _own_run(request, run)))
 
 
 @login_required
 @require_POST
 async def delete(request: HttpRequest, run: str) -> HttpResponse:
     found = await _own_run(request, run)
-    try:
-        await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
-    except Refusal as refusal:
-        return await runs_page(request, refusal)
-    return redirect("runs")
+    return await _runs_after(request, delete_run(host(), found, confirmed=_is_confirmed(request)))
 
 
 @login_required
 @require_POST
 async def delete_chosen(request: HttpRequest) -> HttpResponse:
     """Deletes the selected runs: all of them, or none if one belongs to another user."""
-    user = await user_of(request)
-    slugs = request.POST.getlist("run")
-    try:
-        chosen = [await sync_to_async(selectors.run_of)(user, slug, "own") for slug in slugs]
+
+    async def delete_all() -> None:
+        chosen = [await _own_run(request, slug) for slug in request.POST.getlist("run")]
         if not chosen:
             raise Refusal("refusal.no_runs_chosen")
         for found in chosen:
-            await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
-    except Refusal as refusal:
-        return await runs_page(request, refusal)
-    return redirect("runs")
+            await delete_run(host(), found, confirmed=_is_confirmed(request))
+
+    return await _runs_after(request, delete_all())
 
 
 @login_required
