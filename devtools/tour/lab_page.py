@@ -177,6 +177,11 @@ class LabPage:
         self.page.get_by_role("tab", name="Act", exact=True).click()
         return self.sees(self.page.locator("hw-act"), "the panel Act")
 
+    def lesson_panel(self) -> Locator:
+        """The side panel with the lesson."""
+        self.page.get_by_role("tab", name="Lesson", exact=True).click()
+        return self.page.locator("hw-exercise")
+
     def create_topic(self, name: str, partitions: int, factor: int) -> None:
         """By the form."""
         self.act_panel().get_by_role("button", name="Create topic").click()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 from devtools.tour.lab_page import LabPage
 from devtools.tour.shown import Shown, ShownLane
@@ -16,7 +16,7 @@ def walk(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Tour: the high watermark takes two fetches")
 
     with tour.stop("start: the set-up makes its topic, the run is paused"):
-        _panel(lab).get_by_role("button", name="Start: The high watermark").click()
+        lab.lesson_panel().get_by_role("button", name="Start: The high watermark").click()
         lab.sees(lab.page.locator("hw-exercise .step.now"), "the first step")
         seen = lab.until(lambda seen: seen.is_paused and _lanes(seen), "orders-0, and a paused run")
         end = _leader_lane(seen).leo
@@ -28,7 +28,7 @@ def walk(tour: Tour) -> None:
     with tour.stop("step 1: one record waits in the purgatory"):
         lab.produce("orders-0", "hello", key="greeting")
         lab.until(lambda seen: "1 in flight" in seen.node("p1").lines, "a producer that has sent something")
-        _panel(lab)
+        lab.lesson_panel()
         lab.steps_until(lambda seen: _leader_lane(seen).leo == end + 1, "the append")
         _done(lab, 1)
 
@@ -40,7 +40,7 @@ def walk(tour: Tour) -> None:
         lab.tab("RPCs").get_by_role("button", name=re.compile("Fetch")).first.click()
         lab.sees(lab.tab("Inspect").get_by_text("hidden until you predict"), "a veil over what will happen")
         tour.pictures("exercise", lab.page, _open_panel)
-        panel = _panel(lab)
+        panel = lab.lesson_panel()
         panel.get_by_role("radio").filter(has_text="unchanged").click()
         panel.get_by_role("radio", name="70 %").click()
         panel.get_by_role("button", name="Lock in").click()
@@ -62,11 +62,6 @@ def walk(tour: Tour) -> None:
         until(lab.page, lambda: lab.page.locator("hw-exercise .step.done").count() == 5, "five steps that are done")
         said = lab.page.locator("hw-exercise h2").inner_text()
         assert "高水位" in said, f"The exercise is called {said}."
-
-
-def _panel(lab: LabPage) -> Locator:
-    lab.page.get_by_role("tab", name="Lesson", exact=True).click()
-    return lab.page.locator("hw-exercise")
 
 
 def _open_panel(page: Page) -> None:

@@ -19,7 +19,7 @@ STEP_S = 300.0
 def walk(tour: Tour) -> None:
     lab = LabPage.of_new_run(tour, "Tour: exercises on storage")
     with tour.stop("the list: all exercises, the next one marked"):
-        panel = _panel(lab)
+        panel = lab.lesson_panel()
         cards = panel.locator(".ex-card")
         until(lab.page, lambda: cards.count() == len(exercises()), "a card for each exercise")
         lab.sees(panel.locator(".ex-card.next"), "the next one")
@@ -28,7 +28,7 @@ def walk(tour: Tour) -> None:
 
 
 def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
-    panel = _panel(lab)
+    panel = lab.lesson_panel()
     with tour.stop(f"{exercise.slug}: start"):
         panel.get_by_role("button", name=f"Start: {exercise.title.en}").click()
         lab.sees(panel.locator(".step.now"), "the first step")
@@ -80,11 +80,6 @@ def _is_done(panel: Locator, place: int) -> bool:
 
 def _until_done(lab: LabPage, panel: Locator, place: int) -> None:
     until(lab.page, lambda: _is_done(panel, place), f"step {place} with its tick", STEP_S)
-
-
-def _panel(lab: LabPage) -> Locator:
-    lab.page.get_by_role("tab", name="Lesson", exact=True).click()
-    return lab.page.locator("hw-exercise")
 
 
 def open_panel(page: Page) -> None:
