@@ -97,8 +97,8 @@ class Pacer:
         self._follows_wall = follows_wall
         self._clock = clock
         self._work_clock = work_clock or (time.thread_time if clock is time.monotonic else clock)
-        self._ends = 0.0, 0.0
-        """When the slice ends, by both clocks."""
+        self._ends = 0.0, 0.0, 0.0
+        """When the slice ends: by the processor time, not before by the wall, and at the latest by the wall."""
         self._anchor: tuple[float, int] | None = None
         """A wall time and the simulated time that belongs to it, while the wall is followed."""
         self._measured_from: tuple[float, int] | None = None
@@ -187,7 +187,7 @@ class Pacer:
         now_s = self._clock()
         wall_s = min(now_s - self._last_s, MAX_GAP_S)
         self._last_s = now_s
-        self._ends = self._work_clock() + BUDGET_S, now_s + MAX_SLICE_S
+        self._ends = self._work_clock() + BUDGET_S, now_s + BUDGET_S, now_s + MAX_SLICE_S
         if self.mode == "play" and self._follows_wall:
             self._follow(core, now_s)
         elif self.mode == "play":
@@ -272,8 +272,10 @@ class Pacer:
             self._measured_from = now_s, core.now_us
 
     def _is_spent(self) -> bool:
-        work_ends_s, ends_s = self._ends
-        return self._work_clock() >= work_ends_s or self._clock() >= ends_s
+        work_ends_s, not_before_s, ends_s = self._ends
+        # The processor time, which costs a system call, cannot be spent before as much time has passed.
+        now_s = self._clock()
+        return now_s >= not_before_s and (now_s >= ends_s or self._work_clock() >= work_ends_s)
 
     def _play(self, core: Core, target_us: int) -> None:
         chunk_us = int(CHUNK_US * max(1.0, self.played_rate))

@@ -62,6 +62,8 @@ def _in_order(body: ProduceResponse) -> list[ProducePartitionResponse]:
     batches are malformed. Each group is a mutable map; more than four partitions are iterated like an immutable map.
     """
     rows = {each.partition: each for each in body.partitions}
+    if len(rows) == 1:
+        return list(rows.values())
     groups: tuple[list[str], ...] = ([], [], [])
     for name, row in rows.items():
         is_unknown = row.error is Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -297,9 +297,8 @@ def test_slice_ends_when_its_budget_is_spent_by_work_without_events(wall: Wall) 
 
 
 def test_slice_gets_its_budget_of_work_when_the_processor_is_shared(wall: Wall) -> None:
-    work = Wall()
-    pacer, core = Pacer(wall, work_clock=work, follows_wall=True), Messages(work, [], timers=range(0, 10**7, 1_000))
-    core._cost_s = 1e-4
+    pacer = Pacer(wall, work_clock=lambda: wall.now_s / 3, follows_wall=True)
+    core = Messages(wall, [], timers=range(0, 10**7, 1_000), cost_s=3e-4)
     pacer.set_mode("play")
     pacer.run_slice(core)
     wall.now_s += 5
