@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
 from lab.actions.bookmark import bookmark
+from lab.actions.classes.live_class import live_classes
 from lab.actions.fork_run import fork_run
 from lab.actions.rerun import commands_of
 from lab.models import Bookmark, Branch
@@ -58,6 +59,7 @@ def for_branch(right: Right) -> Callable[[View], View]:
         @wraps(view)
         async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
             chosen = await sync_to_async(selectors.branch_of)(await user_of(request), run, branch, right)
+            await live_classes().of_run(chosen.run)
             return await view(request, chosen, await host().lab(run, branch), **more)
 
         return found

@@ -52,6 +52,7 @@ class Now(NamedTuple):
         labs: of learners, by participant.
         fronts: the labs that learners have in front, theirs or from a given state, by participant.
         lead_lab: the lab that is followed; empty for none.
+        is_paused: whether all labs of learners are paused, also those that are not shown.
         settling: the poll that a lab is settling, if any.
     """
 
@@ -67,7 +68,7 @@ class Now(NamedTuple):
     labs: dict[str, str]
     fronts: dict[str, str]
     lead_lab: str
-    is_held: bool
+    is_paused: bool
     ended: str
     settling: Settling | None
 
@@ -102,7 +103,7 @@ def now_of(state: State) -> Now:
         labs={person.p: person.lab for person in state.learners() if person.lab},
         fronts={person.p: person.works_in for person in state.learners() if person.works_in},
         lead_lab=state.lead.lab if state.lead else "",
-        is_held=state.is_held,
+        is_paused=state.is_paused,
         ended=state.ended,
         settling=settling_of(state),
     )

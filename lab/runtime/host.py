@@ -60,15 +60,14 @@ class Host:
             if slug == run:
                 lab.policy = policy
 
-    def note_stop(self, run: str, why: Text | None) -> list[Lab]:
-        """Labs of a run that are opened from now on are stopped, such as for a class; None: no longer. Returns those
-        that are open, which the caller has to change.
+    def note_stop(self, run: str, why: Text | None) -> None:
+        """Labs of a run that are opened from now on are stopped, such as for a class; None: no longer. The caller has
+        to change those that are open.
         """
         if why is None:
             self._stops.pop(run, None)
         else:
             self._stops[run] = why
-        return [lab for (slug, _), lab in self._labs.items() if slug == run]
 
     def labs(self) -> list[Lab]:
         """The labs that are open now."""

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
+from lab.actions.classes.live_class import live_classes
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
 from lab.actions.execution import MAX_EXECUTION_S
@@ -180,6 +181,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The lab's page. Raises Refusal (404) for an instant that the branch does not have."""
     user, whole = await user_of(request), course()
     found = await sync_to_async(selectors.branch_of)(user, run, branch)
+    await live_classes().of_run(found.run)
     opened = await host().lab(run, branch)
     await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET), now_us=opened.clock().at_us)
     started = whole.lessons.get(await sync_to_async(started_on)(user, found))

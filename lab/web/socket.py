@@ -85,6 +85,7 @@ class LabSocket(HoldingSocket):
             self._limit = ActLimit(ALONE if self._branch.run.classroom_id is None else IN_CLASS)
             if self._branch.run.classroom_id is not None:
                 host().set_policy(names["run"], IN_CLASS_POLICY)
+            await live_classes().of_run(self._branch.run)
             self._lab = await host().lab(names["run"], names["branch"])
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND

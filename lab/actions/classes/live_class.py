@@ -35,7 +35,7 @@ from lab.classroom.room import Room
 from lab.classroom.words import ClassWords
 from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
-from lab.models import Class, Participant, Presence, source_name
+from lab.models import Class, Participant, Presence, Run, source_name
 from lab.protocol.frames import encode
 from lab.rights import Audience, Grant, grants
 from lab.runtime.classes.shown_labs import note_shown
@@ -333,6 +333,25 @@ class LiveClasses:
     def opened(self, slug: str) -> LiveClass | None:
         """A class that is open already."""
         return self._open.get(slug)
+
+    async def of_run(self, run: Run) -> LiveClass | None:
+        """The open class of a participant's run, opened if it is not; None without one. Call it before the lab is
+        opened: a class that has paused its labs stops it from the start, also after a restart of the server.
+        """
+        if run.classroom is None or run.participant is None or run.classroom.state == Class.State.ENDED:
+            return None
+        live = self.opened(run.classroom.slug)
+        if live is None:
+            # The row of a run may be old.
+            classroom = await Class.objects.filter(pk=run.classroom.pk, state=Class.State.OPEN).afirst()
+            if classroom is None:
+                return None
+            try:
+                live = await self.of(classroom)
+            except Refusal:
+                # Its log cannot be read: nobody can pause it, or set a pace.
+                return None
+        return live
 
     async def of(self, classroom: Class) -> LiveClass:
         """The class, opened if it is not open. Raises Refusal when its log cannot be read."""

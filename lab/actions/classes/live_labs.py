@@ -12,7 +12,7 @@ from contextvars import Context
 from typing import Protocol
 
 from broker_core.events.console import CommandCompleted, CommandReceived
-from broker_core.texts import text
+from broker_core.texts import Text, text
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import (
     AnyFact,
@@ -103,9 +103,12 @@ class ClassLabs:
         self._lesson, self._pace = "", 0
         self._is_pace_new = False
         self._has_ended = False
-        self._stopped: frozenset[str] = frozenset()
-        self._why = text("class_act.stop.paused")
-        self._wanted: frozenset[str] = frozenset()
+        self._stops: dict[str, Text] = {}
+        """Runs that the class has stopped, and why."""
+        self._released: set[str] = set()
+        """Runs whose open labs are still to be released."""
+        self._shown_paused: frozenset[str] = frozenset()
+        self._is_paused = False
         self._lead_was: MoveLab | None = None
         self._seen: dict[str, int] = {}
         self._phases: dict[str, dict[str, str]] = {}
@@ -129,8 +132,8 @@ class ClassLabs:
             self._term, self._lead_was = now.lead, None
         self._labs, self._lead = now.labs, now.lead_lab
         self._fronts = now.fronts
-        self._wanted = now.paused
-        self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")
+        self._shown_paused, self._is_paused = now.paused, now.is_paused
+        self._note_stops()
         self._work.set()
 
     def _leave(self) -> None:
@@ -155,8 +158,10 @@ class ClassLabs:
     def close(self) -> None:
         """Stops watching. Labs that are paused for the class continue."""
         self._task.cancel()
-        for run in self._stopped:
-            for lab in host().note_stop(run, None):
+        for run in self._stops:
+            host().note_stop(run, None)
+        for lab in host().labs():
+            if lab.recording.folder.run in self._stops:
                 _change(lab, lambda lab: lab.pacer.release())
 
     async def _run(self) -> None:
@@ -177,17 +182,35 @@ class ClassLabs:
             except TimeoutError:
                 continue
 
-    async def _pause(self) -> None:
-        """Stops the runs of the labs that the class wants paused: all their branches, also those that are made or
-        opened meanwhile.
+    def _note_stops(self) -> None:
+        """Determines the runs that the class stops: with all their branches, also those that are made or opened
+        later.
         """
-        why, wanted = self._why, frozenset(lab.partition("/")[0] for lab in self._wanted)
-        released, self._stopped = self._stopped - wanted, wanted
+        runs = {lab.partition("/")[0] for lab in self._shown_paused}
+        why = text("class_act.stop.paused") if self._is_paused else text("class_act.stop.held")
+        stops = dict.fromkeys(runs, why)
+        if stops == self._stops:
+            return
+        for run in self._stops.keys() - stops.keys():
+            host().note_stop(run, None)
+            self._released.add(run)
+        for run in stops:
+            host().note_stop(run, why)
+        self._stops = stops
+
+    async def _pause(self) -> None:
+        """Stops and releases the labs that are open."""
+        released, self._released = self._released - self._stops.keys(), set()
+        changes = []
+        for lab in host().labs():
+            run = lab.recording.folder.run
+            why = self._stops.get(run)
+            if why is not None and lab.pacer.stopped_by != why:
+                changes.append(_changed(lab, lambda lab, why=why: lab.pacer.stop(why)))  # type: ignore[misc]
+            elif why is None and run in released:
+                changes.append(_changed(lab, lambda lab: lab.pacer.release()))
         # All at once: a busy lab delays no other.
-        going = [lab for run in released for lab in host().note_stop(run, None)]
-        await asyncio.gather(*(_changed(lab, lambda lab: lab.pacer.release()) for lab in going))
-        playing = [lab for run in wanted for lab in host().note_stop(run, why) if lab.pacer.stopped_by != why]
-        await asyncio.gather(*(_changed(lab, lambda lab: lab.pacer.stop(why)) for lab in playing))
+        await asyncio.gather(*changes)
 
     def _look_at_lead(self) -> None:
         run, _, branch = self._lead.partition("/")

@@ -226,3 +226,24 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
         lab_server.call(lambda host: until(host, run, lambda lab: is_held(lab.pacer.stopped_by)))
         for frame in (COMMAND, START, RESET, STEP):
             assert "the instructor has asked everyone to look" in refusal_of(ada.ask(frame)), frame
+
+
+@pytest.mark.parametrize("way", ["page", "socket", "address"])
+def test_labs_of_a_paused_class_are_stopped_after_a_restart_of_the_server(
+    lab_server: LabServer, classroom: Classroom, way: str
+) -> None:
+    """Acceptance statement 16, before anybody has opened the page of the class."""
+    run, ada_ = classroom.give_lab("p2"), classroom.visitors["p2"]
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        assert teacher.act("pause_all")["k"] == "done"
+    classroom.restart()
+    lab_server.call(lambda host: host.close_run(run))
+    if way == "page":
+        assert ada_.get(f"/r/{run}/main").status == 200
+    elif way == "address":
+        assert ada_.post_json(f"/api/runs/{run}/main/fork", {"seq": 1, "line": "broker kill 1"}).status == 409
+    else:
+        with ada_.socket(run) as ada:
+            assert "the instructor has paused all labs" in refusal_of(ada.ask(COMMAND))
+    assert lab_server.call(lambda host: host.open_lab(run, "main").is_stopped)
