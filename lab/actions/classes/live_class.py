@@ -77,13 +77,14 @@ def on_ended(finish: "Callable[[LiveClass], Awaitable[None]]") -> None:
 class LiveClass:
     """An open class: its room and its words."""
 
-    def __init__(self, class_id: int, slug: str, room: Room, words: ClassWords) -> None:
+    def __init__(self, class_id: int, slug: str, room: Room, words: ClassWords, runs: dict[str, str]) -> None:
+        """`runs`: the participant of each run of the class."""
         self.class_id = class_id
         self.slug = slug
         self.room = room
         self.words = words
         self._users: dict[str, int] = {}
-        self.labs = ClassLabs(class_id, room, self._users)
+        self.labs = ClassLabs(class_id, room, self._users, runs)
         self.wall = ClassWall(room, host())
         self.settling = PollSettling(class_id, room, host())
         self.unload = load.on_change(lambda step: room.shed(step, load.pointer_hz))
@@ -260,6 +261,11 @@ def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> It
         yield EndClass()
 
 
+def _runs_of(classroom: Class) -> dict[str, str]:
+    numbers = classroom.runs.filter(participant__isnull=False).order_by().values_list("slug", "participant__number")
+    return {run: source_name(number) for run, number in numbers}
+
+
 def _note_end(class_id: int) -> None:
     """Also ends the class in the database if it ended because no staff were left."""
     classroom = Class.objects.filter(pk=class_id).exclude(state=Class.State.ENDED).first()
@@ -351,6 +357,7 @@ class LiveClasses:
             except Refusal:
                 # Its log cannot be read: nobody can pause it, or set a pace.
                 return None
+        live.labs.add_run(run.slug, run.participant.source)
         return live
 
     async def of(self, classroom: Class) -> LiveClass:
@@ -378,7 +385,7 @@ class LiveClasses:
             schema=CLASS.hash,
         )
         room = await Room.open(class_folder(classroom.slug), words, header)
-        live = LiveClass(classroom.pk, classroom.slug, room, words)
+        live = LiveClass(classroom.pk, classroom.slug, room, words, await sync_to_async(_runs_of)(classroom))
         if not room.board.now.ended:
             await room.do(Given(ROOM, await sync_to_async(opening)(classroom.chapter)))
             await live.mirror()

@@ -86,11 +86,14 @@ class CommandWatch:
 
 
 class ClassLabs:
-    """Of one class. `users`: the user of each participant. Use it from the event loop."""
+    """Of one class. `users`: the user of each participant; `runs`: the participant of each run of the class, also of
+    earlier lessons. Use it from the event loop.
+    """
 
-    def __init__(self, class_id: int, room: ClassRoom, users: dict[str, int]) -> None:
+    def __init__(self, class_id: int, room: ClassRoom, users: dict[str, int], runs: dict[str, str]) -> None:
         self._room = room
         self._users = users
+        self._runs = runs
         self._class_id = class_id
         # Numbers of users are positive.
         self._observer_id = -1 - class_id
@@ -135,6 +138,13 @@ class ClassLabs:
         self._shown_paused, self._is_paused = now.paused, now.is_paused
         self._note_stops()
         self._work.set()
+
+    def add_run(self, run: str, p: str) -> None:
+        """A run of a participant in the class is opened."""
+        if self._runs.get(run) != p:
+            self._runs[run] = p
+            self._note_stops()
+            self._work.set()
 
     def _leave(self) -> None:
         """The class has gone on with another lesson, in other labs."""
@@ -183,10 +193,12 @@ class ClassLabs:
                 continue
 
     def _note_stops(self) -> None:
-        """Determines the runs that the class stops: with all their branches, also those that are made or opened
-        later.
+        """Determines the runs that the class stops: with all their branches, also those that are made or opened later.
+        A pause stops all runs of learners, a hold those that are shown.
         """
         runs = {lab.partition("/")[0] for lab in self._shown_paused}
+        if self._is_paused:
+            runs |= {run for run, p in self._runs.items() if self._roles.get(p) == "learner"}
         why = text("class_act.stop.paused") if self._is_paused else text("class_act.stop.held")
         stops = dict.fromkeys(runs, why)
         if stops == self._stops:

@@ -228,6 +228,63 @@ def test_nothing_makes_an_event_in_a_lab_that_the_class_has_paused(
             assert "the instructor has asked everyone to look" in refusal_of(ada.ask(frame)), frame
 
 
+def new_runs(classroom: Classroom, p: str, count: int) -> list[str]:
+    """Runs of a participant; the last one is their lab."""
+    return [classroom.give_lab(p) for _ in range(count)]
+
+
+def way_of(lab_server: LabServer, run: str) -> tuple[Mode, float]:
+    """Mode and rate of the time of a run's lab."""
+
+    def read(host: Host) -> tuple[Mode, float]:
+        lab = host.open_lab(run, "main")
+        assert lab is not None
+        return lab.pacer.mode, lab.pacer.rate
+
+    mode, rate = lab_server.call(read)
+    return mode, rate
+
+
+def until_stops(lab_server: LabServer, run: str, *, are: bool) -> None:
+    lab_server.call(lambda host: until(host, run, lambda lab: lab.is_stopped == are))
+
+
+def test_pause_all_stops_labs_that_a_learner_has_left(lab_server: LabServer, classroom: Classroom) -> None:
+    """Acceptance statement 16: those of earlier lessons, of before a reset and from the recording play on by
+    themselves. The labs of staff, and runs outside of the class, are not stopped.
+    """
+    ada, bob = classroom.visitors["p2"], classroom.visitors["p3"]
+    left, own = new_runs(classroom, "p2", 2)
+    (desk,), (outside, _) = new_runs(classroom, "p1", 1), new_runs(classroom, "p3", 2)
+    Run.objects.filter(slug=outside).update(classroom=None, participant=None)
+    with ada.socket(left) as first, classroom.visitors["p1"].socket(desk) as at_desk, bob.socket(outside) as private:
+        for page, rate in ((first, 8), (at_desk, 1), (private, 1)):
+            assert page.ask({"k": "time", "op": "rate", "value": rate})["k"] == "done"
+            assert page.ask({"k": "time", "op": "play"})["k"] == "done"
+        with classroom.page("p1") as teacher:
+            teacher.until("snap")
+            teacher.until_held("/people/p2 lab", f"{own}/main")
+            assert teacher.act("pause_all")["k"] == "done"
+            until_stops(lab_server, left, are=True)
+            seq = first.ask({"k": "time", "op": "now"})["seq"]
+            assert "the instructor has paused all labs" in refusal_of(first.ask(COMMAND))
+            assert first.ask({"k": "time", "op": "now"})["seq"] == seq
+            assert way_of(lab_server, desk) == way_of(lab_server, outside) == ("play", 1)
+            # One that is made meanwhile, as from an instant of the recording.
+            (later,) = new_runs(classroom, "p3", 1)
+            with bob.socket(later) as late:
+                assert "the instructor has paused all labs" in refusal_of(late.ask(COMMAND))
+            assert teacher.act("resume_all")["k"] == "done"
+            for run in (left, later):
+                until_stops(lab_server, run, are=False)
+            assert way_of(lab_server, left) == ("play", 8)
+            # A hold is for what is shown.
+            assert teacher.act("take_lead", lab=classroom.lab_to_lead())["k"] == "done"
+            assert teacher.act("hold", seconds=60)["k"] == "done"
+            until_stops(lab_server, own, are=True)
+            assert way_of(lab_server, left) == ("play", 8)
+
+
 @pytest.mark.parametrize("way", ["page", "socket", "address"])
 def test_labs_of_a_paused_class_are_stopped_after_a_restart_of_the_server(
     lab_server: LabServer, classroom: Classroom, way: str
@@ -246,4 +303,4 @@ def test_labs_of_a_paused_class_are_stopped_after_a_restart_of_the_server(
     else:
         with ada_.socket(run) as ada:
             assert "the instructor has paused all labs" in refusal_of(ada.ask(COMMAND))
-    assert lab_server.call(lambda host: host.open_lab(run, "main").is_stopped)
+    until_stops(lab_server, run, are=True)
