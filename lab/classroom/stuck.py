@@ -124,8 +124,8 @@ class StuckWatch:
         is_held = state.is_held and not person.is_out_of_hold
         has_poll = state.poll > 0 and state.polls[state.poll].phase == "open"
         is_elsewhere = person.presence != "here" or person.p in self._hidden or person.p in self._catching_up
-        is_done = state.steps > 0 and person.step > state.steps
-        return not (state.is_paused or is_held or person.follows or has_poll or is_elsewhere or is_done)
+        is_stopped = state.is_paused or is_held or person.follows or has_poll
+        return not (is_stopped or is_elsewhere or _has_finished(state, person))
 
     def _note(self, state: State, person: Person, work: Work, now_us: int) -> NoteStuck | None:
         found, why, count = self._condition(state, person, work)
@@ -142,7 +142,7 @@ class StuckWatch:
     def _condition(self, state: State, person: Person, work: Work) -> tuple[Stuck, str, int]:
         if person.hand is not None:
             return "asks", "hand", 0
-        if person.p in self._catching_up:
+        if person.p in self._catching_up or _has_finished(state, person):
             return "", "", 0
         expected_us = self.expected_us(state, person.step)
         if work.worked_us > STRUGGLES_AT * expected_us and (reason := _trouble(state, person)):
@@ -153,6 +153,11 @@ class StuckWatch:
         if work.worked_us > LATE_AT * expected_us:
             return "late", "long", 0
         return "", "", 0
+
+
+def _has_finished(state: State, person: Person) -> bool:
+    """Whether they have done all steps, so that no step is the active one."""
+    return state.steps > 0 and person.step > state.steps
 
 
 def _trouble(state: State, person: Person) -> tuple[str, int] | None:

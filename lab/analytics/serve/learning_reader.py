@@ -10,6 +10,7 @@ from typing import NamedTuple
 from lab.analytics.figures.parts import Row, Rows
 from lab.exercises.loader import exercises
 from lab.learning.misconceptions import says
+from lab.texts.i18n import translate
 
 MIN_ANSWERS = 5
 """Of fewer answers no tag, no split and no share is shown."""
@@ -53,8 +54,10 @@ def prepared(name: str, rows: Rows, scene: Scene) -> list[Row]:
     return _PREPARE[name](rows, scene)
 
 
-def placed(rows: Iterable[Row]) -> list[Row]:
-    """Rows with the number of their step, `step_no`, and `place` for the axis, in the order of the lessons."""
+def placed(rows: Iterable[Row], after_last: str = "") -> list[Row]:
+    """Rows with the number of their step, `step_no`, and `place` for the axis, in the order of the lessons.
+    `after_last`: what rows after the last step of a lesson have instead of its number.
+    """
     found = list(rows)
     lessons = sorted({row["lesson"] or "" for row in found})
     known = exercises()
@@ -69,6 +72,8 @@ def placed(rows: Iterable[Row]) -> list[Row]:
         # The log of a class contains step numbers.
         number = int(step) if step.isdecimal() else numbers.get(lesson, {}).get(step, 0)
         name = str(number) if number else step
+        if after_last and lesson in known and number > len(known[lesson].steps):
+            name, row = after_last, {**row, "step": after_last}
         head = lesson.partition("-")[0] if lesson[:1].isdigit() else lesson
         place = name if len(lessons) == 1 else f"{head} · {name}"
         made.append({**row, "lesson_no": lessons.index(lesson), "step_no": number, "place": place})
@@ -163,7 +168,9 @@ def _groups(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def _stuck(rows: Rows, scene: Scene) -> list[Row]:
-    return [{**row, "open": scene.replay(row["first_us"])} for row in placed(rows)]
+    """Learners who have done all steps may still raise their hand."""
+    found = placed(rows, translate(scene.language, "board.all_done"))
+    return [{**row, "open": scene.replay(row["first_us"])} for row in found]
 
 
 def _calibration(rows: Rows, scene: Scene) -> list[Row]:

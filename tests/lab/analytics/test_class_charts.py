@@ -208,6 +208,18 @@ def test_each_chart_has_its_rows_as_a_file(name: str) -> None:
         assert json.loads(rows[0][columns.index("by_reason")]) == [["refused", 2], ["long", 1]]
 
 
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_hand_of_a_learner_who_has_finished_is_at_no_step(language: str) -> None:
+    last, (row,) = len(exercises()["011-acks"].steps), TABLES["gold.stuck_points"]
+    rows = [{**row, "step": str(last + 1), "by_reason": [("hand", 1)]}, {**row, "step": str(last)}]
+    scene = SCENE._replace(language=language)
+    (figure, *_) = figures_of(OF_CLASS, {"gold.stuck_points": rows}, scene).values()
+    said = "all steps done" if language == "en" else "已全部完成"
+    assert all(trace["y"] == [str(last), said] for trace in figure["data"])
+    columns, *lines = csv.reader(csv_of(OF_CLASS, "class_stuck", {"gold.stuck_points": rows}, scene).splitlines())
+    assert [line[columns.index("step")] for line in lines] == [str(last), said]
+
+
 def test_counts_have_no_ticks_between_integers() -> None:
     assert made("lesson_stops")["layout"]["xaxis"]["tickformat"] == "d"
     assert made("class_stuck")["layout"]["xaxis"]["dtick"] == 1

@@ -190,6 +190,17 @@ def test_time_in_which_the_server_did_not_run_is_no_working_time(class_: Scripte
     assert class_.watch.worked_us(ADA) / US == pytest.approx(60, abs=2)
 
 
+def test_learner_who_has_done_all_steps_is_not_stuck_after_a_restart(class_: Scripted) -> None:
+    for step in range(1, 5):
+        class_.reach(ADA, step)
+    class_.run(30)
+    class_.watch, class_.began = StuckWatch(), []
+    class_.run(4 * EXPECTED, busy=(BOB,))
+    class_.watch = StuckWatch()
+    class_.run(2, busy=(BOB,))
+    assert class_.of(ADA) == []
+
+
 def test_expected_time_is_at_least_a_minute() -> None:
     room_ = MemoryClass(steps=10, minutes=1)
     assert StuckWatch().expected_us(room_.state, 1) == 60 * US
