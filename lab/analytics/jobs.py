@@ -63,6 +63,7 @@ class Job:
     error: dict[str, str] | None = None
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     cpu_s: float = 0.0
+    """As reported: only for live tasks."""
     is_first: bool = False
     """Whether Spark was started for it."""
     worker: "subprocess.Popen[bytes] | None" = None
@@ -296,6 +297,7 @@ class Analyst:
         job = self._jobs.get(report.job)
         if job is None or job.is_over:
             return
+        job.cpu_s = report.cpu_s
         if report.error is not None:
             job.state, job.error = "failed", report.error
         elif report.cancelled:
@@ -304,7 +306,7 @@ class Analyst:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
             job.published = max(job.published, report.published)
-            job.tables, job.cpu_s = report.tables, report.cpu_s
+            job.tables = report.tables
         self._next()
         if all(other.is_over for other in self._jobs.values()):
             self._idle = threading.Timer(IDLE_S, self.stop)

@@ -65,7 +65,8 @@ class Cancel(msgspec.Struct, tag="cancel"):
 
 class Report(msgspec.Struct, omit_defaults=True):
     """A line from the worker: its progress, the number of published builds, that it is done or was cancelled, or why it
-    failed (text codes). For a live task also the rows of each changed table, and the CPU seconds used.
+    failed (text codes). For a live task also the rows of each changed table, and the CPU seconds used, which are 0 if
+    they are not known.
     """
 
     job: str

@@ -20,6 +20,8 @@ MIN_WAIT_S = 5.0
 SHARE = 0.2
 """Of one core."""
 BURST_CPU_S = 6.0
+UNKNOWN_CPU_S = 6.0
+"""What a round is charged that failed before it was measured: about a start of Spark."""
 MAX_CLASSES = 16
 
 
@@ -107,13 +109,21 @@ class Rounds:
             return
         known.is_taken = True
         paid_s = SHARE * (known.began_s - known.owed_at_s)
-        # What the first round of the worker takes is the start of Spark.
-        known.owed_cpu_s = max(0.0, known.owed_cpu_s - paid_s) + (0.0 if job.is_first else job.cpu_s)
+        known.owed_cpu_s = max(0.0, known.owed_cpu_s - paid_s) + _cost_s(job)
         known.owed_at_s = known.began_s
         known.next_s = known.began_s + max(MIN_WAIT_S, (known.owed_cpu_s - BURST_CPU_S) / SHARE)
         if job.state == "done":
             known.tables |= job.tables
             known.as_of_ms = known.began_ms
+
+
+def _cost_s(job: Job) -> float:
+    """The CPU seconds that a round is charged."""
+    if job.state == "done":
+        # What the first round of the worker takes is the start of Spark.
+        return 0.0 if job.is_first else job.cpu_s
+    # Without a report the worker has ended, and the next round starts Spark again.
+    return job.cpu_s or (UNKNOWN_CPU_S if job.state == "failed" else 0.0)
 
 
 @cache

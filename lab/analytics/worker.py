@@ -46,6 +46,8 @@ class Worker:
         self._lock = threading.Lock()
         self._spark: Spark | None = None
         self._live: LiveClasses | None = None
+        self._looked_from_s: float | None = None
+        """The CPU seconds used before the current look at a live class."""
         self._cancelled: set[str] = set()
         """Jobs that have been cancelled."""
         self._doing = ""
@@ -68,6 +70,7 @@ class Worker:
         not start, or has ended.
         """
         can_follow = False
+        self._looked_from_s = None
         with self._lock:
             self._doing, self._is_warming = order.job, isinstance(order.task, StartTask)
         try:
@@ -76,10 +79,10 @@ class Worker:
             if order.job in self._cancelled:
                 # Perhaps before Spark was started.
                 can_follow = self._spark is None
-                self._say(Report(order.job, cancelled=True))
+                self._say(Report(order.job, cancelled=True, cpu_s=self._used_s()))
             else:
                 at = getattr(order.task, "tables_at", "")
-                self._say(Report(order.job, error=explained(error, at, self._log).codes))
+                self._say(Report(order.job, error=explained(error, at, self._log).codes, cpu_s=self._used_s()))
         with self._lock:
             self._doing = ""
             self._cancelled.discard(order.job)
@@ -180,13 +183,18 @@ class Worker:
         """Makes the tables of a live class from what has changed since the last time."""
         from lab.analytics.build.live import LiveClasses
 
+        self._looked_from_s = spark.cpu_s()
         if self._live is None:
             self._live = LiveClasses(spark.session)
-        before_s = spark.cpu_s()
         found = [_found_log(one) for one in task.found]
         tables = self._live.tables(task.classroom, found)
-        cpu_s = spark.cpu_s() - before_s
-        self._say(Report(job, stage="done", progress=1.0, done=True, tables=tables, cpu_s=cpu_s))
+        self._say(Report(job, stage="done", progress=1.0, done=True, tables=tables, cpu_s=self._used_s()))
+
+    def _used_s(self) -> float:
+        """The CPU seconds that a look at a live class has used; 0 if that is not known, as when the JVM has ended."""
+        if self._looked_from_s is None or self._spark is None or not self._spark.is_alive:
+            return 0.0
+        return self._spark.cpu_s() - self._looked_from_s
 
     def _counter(self, job: str, count: int) -> Callable[[object], None]:
         """Reports how many of `count` tables have been made, after each."""

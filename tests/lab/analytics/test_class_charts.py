@@ -12,7 +12,7 @@ from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.jobs import Job, Priority
 from lab.analytics.orders import LiveTask, Task
-from lab.analytics.rounds import BURST_CPU_S, MIN_WAIT_S, SHARE, Rounds
+from lab.analytics.rounds import BURST_CPU_S, MIN_WAIT_S, SHARE, UNKNOWN_CPU_S, Rounds
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
 from lab.analytics.serve.learning_reader import Person, Scene
 from lab.exercises.loader import exercises
@@ -273,3 +273,22 @@ def test_rounds_take_a_fifth_of_a_core_after_a_burst() -> None:
     given.jobs[-1].state = "failed"
     again = rounds.found("kite")
     assert again is not None and again == found
+
+
+def test_rounds_that_fail_are_charged_as_well() -> None:
+    given = Given()
+    rounds = Rounds(given, lambda: given.now_s)  # type: ignore[arg-type]
+
+    def fail(cpu_s: float) -> float:
+        """A round that fails; returns the seconds until the next one."""
+        assert rounds.ask("kite", lambda: LiveTask("kite", ())).wait_s == 0.0
+        given.jobs[-1].state, given.jobs[-1].cpu_s = "failed", cpu_s
+        wait_s = rounds.ask("kite", lambda: LiveTask("kite", ())).wait_s
+        given.now_s += wait_s
+        return wait_s
+
+    assert fail(BURST_CPU_S) == MIN_WAIT_S
+    assert fail(3.0) == pytest.approx((3.0 - SHARE * MIN_WAIT_S) / SHARE)
+    # Spark does not start, or its worker ends in each round.
+    waits = [fail(0.0) for _ in range(5)]
+    assert waits[-1] == pytest.approx(UNKNOWN_CPU_S / SHARE)

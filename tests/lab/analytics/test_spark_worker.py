@@ -5,6 +5,7 @@ import queue
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -12,8 +13,8 @@ import msgspec
 import pytest
 
 from lab.analytics import worker
-from lab.analytics.build import run
-from lab.analytics.orders import BuildTask, Order, Report, StartTask
+from lab.analytics.build import live, run
+from lab.analytics.orders import BuildTask, LiveTask, Order, Report, StartTask
 from lab.analytics.session import Spark
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT
@@ -78,6 +79,40 @@ def test_memory_is_returned_before_a_build_with_new_tables_is_done(
     reports = [msgspec.json.decode(line, type=Report) for line in out.getvalue().splitlines()]
     assert [report.done for report in reports] == [False] * (len(reports) - 1) + [True]
     assert freed.reports_before == ([len(reports) - 1] if published else [])
+
+
+class CountedSpark:
+    """Each look at the clock is three CPU seconds after the one before."""
+
+    is_alive = True
+    session = None
+
+    def __init__(self) -> None:
+        self._used = count(0, 3)
+
+    def cpu_s(self) -> float:
+        return next(self._used)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_look_that_fails_reports_what_it_has_used(monkeypatch: pytest.MonkeyPatch, is_cancelled: bool) -> None:
+    out = io.BytesIO()
+    one = worker.Worker(Path("spark.log"), out)
+    one._spark = cast(Spark, CountedSpark())
+
+    def fail(*_: object) -> None:
+        if is_cancelled:
+            one._cancelled.add("j1")
+        raise ValueError
+
+    monkeypatch.setattr(live, "LiveClasses", fail)
+    one.do(Order("j1", LiveTask("kite", ())))
+    report = msgspec.json.decode(out.getvalue(), type=Report)
+    assert report.cpu_s == 3 and report.cancelled == is_cancelled == (report.error is None)
+    # The next task is not a look.
+    monkeypatch.setattr(run, "build", fail)
+    one.do(ORDER)
+    assert msgspec.json.decode(out.getvalue().splitlines()[-1], type=Report).cpu_s == 0
 
 
 def test_heap_of_the_jvm_shrinks_immediately(tmp_path: Path) -> None:
