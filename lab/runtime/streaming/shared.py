@@ -12,8 +12,10 @@ from lab.runtime.streaming.ring import Ring
 
 MAX_EVENTS_PER_FRAME = 1_024
 MAX_BYTES_PER_FRAME = 128 * 1024
-KEPT_FRAMES = 32
+MAX_KEPT_FRAMES = 32
 """Pages that keep up ask for the newest ones; those that are behind, for a few ranges before."""
+MAX_KEPT_BYTES = 1024 * 1024
+"""Of these frames together, as long as there is more than one; their texts take as much again."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class SharedFrames:
 
     def __init__(self) -> None:
         self._deltas: OrderedDict[tuple[int, int, bytes | None], Deltas] = OrderedDict()
+        self._kept_bytes = 0
         self._clock: tuple[Clock, bytes] | None = None
         self._snap: tuple[Snapshot, int, str] | None = None
 
@@ -48,8 +51,9 @@ class SharedFrames:
             if last_seq < ring.last_seq:
                 clock = None
             found = self._deltas[key] = Deltas(encode_deltas(events, sent_ms, clock), last_seq, clock is not None)
-            if len(self._deltas) > KEPT_FRAMES:
-                self._deltas.popitem(last=False)
+            self._kept_bytes += len(found.frame)
+            while len(self._deltas) > MAX_KEPT_FRAMES or (self._kept_bytes > MAX_KEPT_BYTES and len(self._deltas) > 1):
+                self._kept_bytes -= len(self._deltas.popitem(last=False)[1].frame)
         return found
 
     def clock(self, clock: Clock) -> bytes:
@@ -68,3 +72,4 @@ class SharedFrames:
     def forget(self) -> None:
         """The events are those of another ring from now on."""
         self._deltas.clear()
+        self._kept_bytes = 0

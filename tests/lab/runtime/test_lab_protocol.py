@@ -17,7 +17,14 @@ from lab.runtime.streaming.feed import (
     SnapshotNeeded,
 )
 from lab.runtime.streaming.ring import Ring
-from lab.runtime.streaming.shared import MAX_BYTES_PER_FRAME, MAX_EVENTS_PER_FRAME, Deltas, SharedFrames
+from lab.runtime.streaming.shared import (
+    MAX_BYTES_PER_FRAME,
+    MAX_EVENTS_PER_FRAME,
+    MAX_KEPT_BYTES,
+    MAX_KEPT_FRAMES,
+    Deltas,
+    SharedFrames,
+)
 
 
 @cache
@@ -137,6 +144,19 @@ def test_frames_are_bounded() -> None:
     ring = filled(Ring(0), 300, size=1_000)
     found = Feed(0, SharedFrames()).next(ring, 0)
     assert isinstance(found, Deltas) and len(found.frame) <= MAX_BYTES_PER_FRAME + 2_000
+
+
+@pytest.mark.parametrize(("size", "frames"), [(10, MAX_KEPT_FRAMES), (110_000, 9), (2 * MAX_KEPT_BYTES, 1)])
+def test_frames_kept_for_other_pages_are_bounded(size: int, frames: int) -> None:
+    ring, shared = filled(Ring(0), 60, size=size), SharedFrames()
+    made = [shared.deltas(ring, position, 0, None) for position in range(60)]
+    kept = 0
+    # The newest first: asking for one that is not kept makes another one.
+    while kept < 60 and shared.deltas(ring, 59 - kept, 0, None) is made[59 - kept]:
+        kept += 1
+    assert kept == frames
+    shared.forget()
+    assert shared.deltas(ring, 59, 0, None) is not made[59]
 
 
 def test_eight_unacknowledged_frames_close_the_window() -> None:
