@@ -5,32 +5,36 @@ import { isAttacked } from "./door_code.js";
 import { act, classSlug, clockText, connection, hidesNames, learners, now_us, shed, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
+/** Of a class in this state. @param {typeof tree.value} held */
+export function classTop({ door, class: info, recording, audio }) {
+  const all = learners();
+  const here = all.filter(([, person]) => person.presence === "here").length;
+  const away = all.length - here;
+  const { state, closed } = connection.value;
+  // Each measure is added to those before it.
+  const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
+  const at = clockText(now_us.value);
+  const look = !info || info.ended ? "" : recording ? "recorded" : "warn";
+  const recorded = t(audio?.p ? "board.recording_sound" : "board.recording", { at });
+  const said = { "": at, recorded, warn: t("board.unrecorded", { at }) };
+  return html`<span class="chip mono ${look}" title=${t("board.time")}>${said[look]}</span>
+    <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
+    ${shed.value ? html`<span class="tag warn" role="status" title=${measures.join(" · ")}>${t("board.shed",
+      { what: measures.at(-1) })}</span>` : ""}
+    ${isAttacked.value ? html`<a class="chip warn" role="alert" href="/classes/${classSlug.value}/" title=${t("door.attack_hint")}>${
+      t("door.attack")}</a>` : ""}
+    ${waiting().length && !info?.ended ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
+      { n: waiting().length })}</button>` : ""}
+    ${info?.ended ? "" : html`<button class="chip"
+      @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
+        t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
+    ${closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
+      : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
+}
+
 class HwClassTop extends HwElement {
   render() {
-    const { door, class: info, recording, audio } = tree.value;
-    const all = learners();
-    const here = all.filter(([, person]) => person.presence === "here").length;
-    const away = all.length - here;
-    const { state, closed } = connection.value;
-    // Each measure is added to those before it.
-    const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
-    const at = clockText(now_us.value);
-    const look = !info || info.ended ? "" : recording ? "recorded" : "warn";
-    const recorded = t(audio?.p ? "board.recording_sound" : "board.recording", { at });
-    const said = { "": at, recorded, warn: t("board.unrecorded", { at }) };
-    return html`<span class="chip mono ${look}" title=${t("board.time")}>${said[look]}</span>
-      <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
-      ${shed.value ? html`<span class="tag warn" role="status" title=${measures.join(" · ")}>${t("board.shed",
-        { what: measures.at(-1) })}</span>` : ""}
-      ${isAttacked.value ? html`<a class="chip warn" role="alert" href="/classes/${classSlug.value}/" title=${t("door.attack_hint")}>${
-        t("door.attack")}</a>` : ""}
-      ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
-        { n: waiting().length })}</button>` : ""}
-      ${info?.ended ? "" : html`<button class="chip"
-        @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
-          t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
-      ${closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
-        : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
+    return classTop(tree.value);
   }
 }
 customElements.define("hw-class-top", HwClassTop);

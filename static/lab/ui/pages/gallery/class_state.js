@@ -108,3 +108,10 @@ export function showClass() {
   tiles.value = Object.fromEntries(numbers.map((index) => [`p${index + 3}`, tile(index)]));
   now_us.value = NOW_US;
 }
+
+/** The class off the record, with sound, and ended. */
+export const TOPS = [
+  () => ({ ...tree.value, recording: false }),
+  () => ({ ...tree.value, audio: { p: "p1", name: "Instructor", arrived_us: NOW_US - 4e6, lost_us: 0 } }),
+  () => ({ ...tree.value, class: tree.value.class && { ...tree.value.class, ended: "act" } }),
+];

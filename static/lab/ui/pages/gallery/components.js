@@ -1,6 +1,8 @@
 // Every element of the lab page, by group, with the state in which the gallery shows it. tests/project/test_gallery.py
 // fails if an element of static/lab/ui is listed neither here nor in ELSEWHERE.
+import { classTop } from "../../classroom/class_top.js";
 import { html } from "../../kit/element.js";
+import { TOPS } from "./class_state.js";
 
 /**
  * @typedef {{ tag: string, frame?: string, body: () => unknown }} Shown
@@ -147,6 +149,7 @@ GROUPS.classroom = {
   screen: "picture",
   shown: [
     { tag: "hw-class-top", frame: "row", body: () => html`<hw-class-top></hw-class-top>` },
+    { tag: "class-top", body: () => TOPS.map((held) => html`<div class="row">${classTop(held())}</div>`) },
     { tag: "hw-wall-bar", body: () => html`<hw-wall-bar class="bar"></hw-wall-bar>` },
     { tag: "hw-wall", frame: "tall", body: () => html`<hw-wall></hw-wall>` },
     { tag: "hw-heat", body: () => html`<hw-heat></hw-heat>` },
