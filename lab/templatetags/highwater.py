@@ -1,6 +1,7 @@
 """Template tags of Highwater's pages: texts, static files, the import map."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from broker_core.texts import Value
 from lab.exercises.bilingual import Bilingual
 from lab.preferences import Preferences, preferences_of
+from lab.rights import LOCAL_USER
 from lab.texts.i18n import digest, translate
 from lab.web.assets import vendor
 from lab.web.assets.modules import modules_of
@@ -174,6 +176,30 @@ def live_reload(context: template.Context) -> SafeString:
 def icon(name: str) -> SafeString:
     """A symbol of static/lab/icons.svg; decoration, so hidden from screen readers."""
     return format_html('<svg class="ic" aria-hidden="true"><use href="{}#{}"/></svg>', static("lab/icons.svg"), name)
+
+
+@register.simple_tag(takes_context=True)
+def avatar(context: template.Context) -> str:
+    """The initials of the signed-in user, `user_name` in the context, as a link to their account; empty without one."""
+    name = context.get("user_name", "")
+    name = name() if callable(name) else name
+    if not name:
+        return ""
+    # The one user of a lab without accounts has a name that nobody has chosen.
+    shown = icon("person") if name == LOCAL_USER else initials(name)
+    said = translate(_preferences(context).language, "account.title")
+    label = said if name == LOCAL_USER else f"{said}: {name}"
+    return format_html(
+        '<a class="avatar" href="{}" title="{}" aria-label="{}">{}</a>', reverse("account"), label, label, shown
+    )
+
+
+def initials(name: str) -> str:
+    """`Chen Yu` -> `CY`, `lin.wang` -> `LW`, `ada` -> `A`, `陈宇` -> `陈`."""
+    first, *more = re.findall(r"[^\s._@+-]+", name) or [name]
+    if not first.isascii() or not more:
+        return first[:1].upper()
+    return (first[0] + more[0][0]).upper()
 
 
 @register.filter

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,13 +11,16 @@ from django.core.management import CommandError, call_command
 from django.test import RequestFactory, override_settings
 
 from lab.classroom.limits import KeyTries
+from lab.models import Class
 from lab.rights import LOCAL_USER
+from lab.templatetags.highwater import initials
 from lab.texts.refusal import Refusal
 from lab.web import account_pages
 from lab.web.network import TlsError, apply_room, is_loopback, room_of
 from lab.web.sign_in import sign_in
 from tests.support.classroom.guest import Guest
-from tests.support.lab_server import LabServer
+from tests.support.classroom.lesson_room import remove_class
+from tests.support.lab_server import Answer, LabServer, Visitor
 from tests.support.paths import DATA
 
 PASSWORD = "seven-herons-fly"
@@ -38,6 +42,32 @@ def test_an_account_signs_in_with_its_password(lab_server: LabServer, account: U
     browser = Guest(lab_server)
     answer = sign_in_with(browser, PASSWORD)
     assert answer.status == 200 and answer.url.endswith("/classes/") and 'id="new-class"' in answer.text
+
+
+def avatar_of(answer: Answer) -> tuple[str, str]:
+    """Its label, and what it shows."""
+    found = re.search(r'<a class="avatar" href="/account/" title="[^"]*" aria-label="([^"]*)">(.*?)</a>', answer.text)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def test_pages_show_who_is_signed_in(lab_server: LabServer, account: User, visitor: Visitor) -> None:
+    assert avatar_of(sign_in_with(Guest(lab_server), PASSWORD)) == ("Account: accounts-lin", "AL")
+    # The user of a lab without accounts has no name.
+    label, shown = avatar_of(visitor.get("/classes/"))
+    assert label == "Account" and "#person" in shown
+    made = visitor.post("/classes/new", title="Replication")
+    assert avatar_of(visitor.get(f"{urlsplit(made.url).path}projector/")) == ("", "")
+    classroom = Class.objects.get()
+    assert avatar_of(Guest(lab_server).join(classroom.link_key, "Ada <b>")) == ("Account: Ada &lt;b&gt;", "A&lt;")
+    remove_class(lab_server, classroom)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Chen Yu 陈宇", "CY"), ("陈宇", "陈"), ("陈 宇", "陈"), ("ada", "A"), ("lin.wang", "LW"), ("_", "_")],
+)
+def test_initials_of_a_name(name: str, shown: str) -> None:
+    assert initials(name) == shown
 
 
 @pytest.mark.parametrize("following", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
