@@ -249,6 +249,35 @@ def test_cards_of_a_phone_say_less_rather_than_cut_a_number(gallery: Any, events
     assert not [line for line in lines if line.endswith("…")], lines
 
 
+BOXES = """(selector) => [...document.querySelectorAll(selector)].filter((one) => one.textContent || one.matches("rect"))
+    .map((one) => one.getBoundingClientRect().toJSON())"""
+
+
+def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
+    across = one["left"] < other["right"] and other["left"] < one["right"]
+    return across and one["top"] < other["bottom"] and other["top"] < one["bottom"]
+
+
+@pytest.mark.parametrize("width", [785, 1100])
+def test_legend_is_one_line_beside_the_cards(gallery: Any, events: list[list[Any]], width: int) -> None:
+    for language in LANGUAGES:
+        page = gallery(f"seq={len(events)}&lang={language}", width=width)
+        words = page.evaluate(BOXES, ".hw-legend text")
+        assert len(words) == 9 and len({round(one["top"]) for one in words}) == 1
+        everything = [*page.evaluate(BOXES, ".hw-legend > *"), *page.evaluate(BOXES, ".hw-card")]
+        assert not [(one, other) for one in words for other in everything if one != other and overlap(one, other)]
+
+
+def test_waiting_requests_are_below_the_words_of_their_broker(gallery: Any, events: list[list[Any]]) -> None:
+    """On all brokers, of which the controller has one line more."""
+    for broker in {event[2]: event[0] for event in events if event[4][0] == "RequestParked"}.values():
+        page = gallery(f"seq={broker}")
+        waiting, lines = page.evaluate(BOXES, ".hw-dock-plate"), page.evaluate(BOXES, ".hw-node.broker .hw-card-line")
+        assert waiting and lines
+        near = [{**one, "top": one["top"] - 3} for one in waiting]
+        assert not [(one, other) for one in near for other in lines if overlap(one, other)]
+
+
 def test_phone_shows_strips_and_a_resize_is_followed(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events)}", width=390, height=844)
     assert page.evaluate("document.querySelector('.hw-strips').getBoundingClientRect().width") <= 390

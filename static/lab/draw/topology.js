@@ -20,6 +20,10 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 const CROWDED_MS = 66;
 /** While only the clock advances, the picture is drawn at this interval, ms: its durations show tenths. */
 const CLOCK_MS = 100;
+/** Of the lines of a card; waiting requests are drawn over the lower edge of brokers, below the last one. */
+const LINE_Y = [33, 46];
+/** Below that the legend's words run into each other. */
+const MIN_LEGEND_GAP = 5;
 
 export class Topology {
   dirty = true;
@@ -133,35 +137,46 @@ export class Topology {
 
   #drawLegend() {
     const t = this.#t;
-    /** @type {SVGElement[]} */
-    const items = [];
-    let x = 12;
-    let y = 18;
-    const gap = this.#width < 780 ? 10 : 15;
-    /** @param {SVGElement} mark @param {number} w @param {string} label */
-    const item = (mark, w, label) => {
-      const words = s("text", { x: x + w + 5, y, class: "hw-legend-text" }, label);
-      set(mark, { transform: `translate(${x},${y - 4})` });
-      items.push(mark, words);
-      x += w + gap + uiWidth(label, 10);
-    };
-    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
-    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
-    item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }),
-      s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
-    // The left half of the legend ends before the broker in the middle.
-    if (!isNarrow(this.#width)) [x, y] = [12, 34];
-    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
+    /** @typedef {{ mark: SVGElement, w: number, label: string }} Item */
+    /** @type {Item[]} */
+    const records = [
+      { mark: s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), w: 11,
+        label: t("draw.legend.committed") },
+      { mark: s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), w: 11,
+        label: t("draw.legend.open") },
+      { mark: s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }),
+        s("path", { d: "M2 4L9-3" })), w: 11, label: t("draw.legend.truncated") },
+      { mark: s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), w: 10, label: t("draw.legend.belief") },
+    ];
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
-    const response = t("draw.legend.response");
-    if (isNarrow(this.#width)) [x, y] = [12, 34];
-    else [x, y] = [this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) =>
-      sum + 14 + gap + uiWidth(label, 10), 5 - gap), 18];
-    for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14,
-      label);
-    item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
-    this.#legend.replaceChildren(...items);
+    /** @type {Item[]} */
+    const rpcs = families.map(([family, label]) =>
+      ({ mark: s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), w: 14, label }));
+    rpcs.push({ mark: s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), w: 14,
+      label: t("draw.legend.response") });
+    /** @param {Item[]} items @param {number} gap */
+    const length = (items, gap) => items.reduce((sum, { w, label }) => sum + w + 5 + gap + uiWidth(label, 10), -gap);
+    /** @param {Item[]} items @param {number} x @param {number} y @param {number} gap */
+    const row = (items, x, y, gap) => items.flatMap(({ mark, w, label }) => {
+      const at = x;
+      x += w + 5 + gap + uiWidth(label, 10);
+      set(mark, { transform: `translate(${at},${y - 4})` });
+      return [mark, s("text", { x: at + w + 5, y, class: "hw-legend-text" }, label)];
+    });
+    const width = this.#width;
+    const gap = width < 780 ? 5 : 10;
+    if (isNarrow(width)) {
+      this.#legend.replaceChildren(...row(records, 12, 18, gap), ...row(rpcs, 12, 34, gap));
+      return;
+    }
+    // The left half ends before a broker in the middle.
+    const above = [...this.#layout?.nodes.values() ?? []].filter(({ y }) => y < 24);
+    const room = Math.min(width / 2, ...above.map(({ x }) => x)) - 20;
+    const left = Math.min(gap, (room - length(records, 0)) / (records.length - 1));
+    const lines = left >= MIN_LEGEND_GAP ? row(records, 12, 18, left)
+      : [...row(records.slice(0, -1), 12, 18, gap), ...row(records.slice(-1), 12, 34, gap)];
+    this.#legend.replaceChildren(...lines, ...row(rpcs, width - 12 - length(rpcs, gap), 18, gap));
   }
 
   // --- links ---------------------------------------------------------------------------------------------------
@@ -250,7 +265,7 @@ export class Topology {
     const tag = s("g", { class: "hw-tag" });
     const tag_plate = tag.appendChild(s("rect", { height: 15, rx: 4 }));
     const tag_text = tag.appendChild(s("text", { y: 10.9, "text-anchor": "middle" }));
-    const lines = [s("text", { x: 12, y: 34 }), s("text", { x: 12, y: 48.5 })];
+    const lines = LINE_Y.map((y) => s("text", { x: 12, y }));
     // Blanks keep the words of the card apart for what reads its text.
     const root = s("g", { tabindex: 0, role: "button" }, plate, hatch, bar, title, tag, ...lines);
     for (const one of [tag, ...lines]) one.before(" ");
@@ -284,7 +299,7 @@ export class Topology {
       set(tag_text, { x: tag_w / 2 });
       lines.forEach((line, i) => {
         const [words, tone] = card.lines[i] ?? ["", ""];
-        const fits = box.h >= 34 + i * 14.5 + 4;
+        const fits = box.h >= LINE_Y[i] + 5;
         text(line, fits ? clip(words, box.w - 18, 10.5) : "");
         set(line, { class: `hw-card-line ${tone}` });
       });
