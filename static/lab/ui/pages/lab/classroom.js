@@ -12,8 +12,10 @@ import { followed, runOf } from "../../classroom/followed.js";
 import { act, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, leave, led, setLead } from "../../store/follow.js";
 import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
+import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { here, notify } from "../../store/api.js";
+import { isNarrow } from "../../store/room.js";
 import { speech } from "../../store/speech.js";
 import { onView, view } from "../../store/view.js";
 import { tellWhy } from "./allowed.js";
@@ -162,6 +164,8 @@ function openPanelForAnswers() {
     isDue.value = false;
     sideTab.value = "class";
     panels.value = { ...panels.peek(), side: true };
+    // A phone has the panel in its one column, somewhere above or below what is in sight.
+    if (isNarrow.peek()) requestAnimationFrame(() => byId("side").scrollIntoView());
   });
 }
 
