@@ -42,7 +42,7 @@ class HwHeat extends HwElement {
         <td class="mono">${person.stuck ? t("board.min", { n: minutes(since(person)) }) : ""}</td>
         ${this.plain ? "" : html`<td class="mono">${person.settled
           ? t("board.right_of", { n: person.right, of: person.settled }) : "—"}</td>`}
-        <td class=${person.stuck ? "needs" : ""} title=${stuckText(person)}>${this.#state(p, person)}</td></tr>`)}</tbody>
+        <td class="word ${person.stuck ? "needs" : ""}" title=${stuckText(person)}>${this.#state(p, person)}</td></tr>`)}</tbody>
       <tfoot><tr><th scope="row">${t("board.have_done")}</th>${done.map((n) => html`<td
         class="mono">${n}</td>`)}<td></td>${this.plain ? "" : html`<td></td>`}<td></td></tr></tfoot>
     </table></div>${this.plain ? html`<ul class="heat-legend" aria-hidden="true">${Object.entries(SIGNS).map(([look, sign]) =>

@@ -37,7 +37,8 @@ class HwPeople extends HwElement {
         <tbody>${sorted(people, "name").map(([p, person]) => html`<tr>
           <th scope="row"><button class="link-button" @click=${() => (opened.value = p)}><bdi>${shownName(p,
             person.name)}</bdi></button></th>
-          <td class="mono">${p}</td><td>${t(`board.role.${person.role}`)}</td><td>${presenceText(p, person)}</td>
+          <td class="mono">${p}</td><td class="word">${t(`board.role.${person.role}`)}</td><td
+            class="word">${presenceText(p, person)}</td>
           <td class="mono">${person.lab || "—"}</td></tr>`)}</tbody></table></div>`;
   }
 }
