@@ -73,8 +73,8 @@ def test_what_is_pressed_is_large_enough(staff: Page, phone: Page) -> None:
     staff.locator(".heat th button", has_text="Ada").click()
     expect(staff.locator("hw-person dialog")).to_be_visible()
     assert staff.evaluate(SMALL) == []
-    door = staff.url.removesuffix("board/")
-    for address in (door, door.partition("/classes/")[0] + "/classes/", door.partition("/classes/")[0] + "/runs/"):
-        staff.goto(address)
+    server, _, door = staff.url.removesuffix("board/").partition("/classes/")
+    for path in (f"classes/{door}", f"classes/{door}summary/", "classes/", "runs/", "course/011-acks/", ""):
+        staff.goto(f"{server}/{path}")
         staff.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         assert staff.evaluate(SMALL) == []
