@@ -48,10 +48,15 @@ class ClassJournal:
         if header is None and not (folder / f"{TOPIC}-0").is_dir():
             raise Refusal("class_act.log", 500, folder=str(folder), problem=text("class_act.problem.log_empty"))
         self.folder = folder
-        self._folder = JournalFolder(folder, {TOPIC: _CONFIG}, compressed_bytes=_COMPRESSED_BYTES)
-        self._journal = self._folder[TOPIC]
-        if header is not None and self._journal.end == 0:
-            self._journal.append([(0, msgspec.json.encode(header))])
+        try:
+            self._folder = JournalFolder(folder, {TOPIC: _CONFIG}, compressed_bytes=_COMPRESSED_BYTES)
+            self._journal = self._folder[TOPIC]
+            if header is not None and self._journal.end == 0:
+                self._journal.append([(0, msgspec.json.encode(header))])
+        except KafkaException as error:
+            raise self._unreadable(error.what or error.message) from error
+        except OSError as error:
+            raise self._unreadable(str(error)) from error
         self.header = self._read_header()
         self._keyframe_seq = 0
 

@@ -51,7 +51,7 @@ async def open_labs(host: Host, user: User, classroom: Class, language: str) -> 
     try:
         branch = await _first_lab(host, user, classroom, instructor, language)
     except BaseException:
-        await sync_to_async(delete_class)(classroom, confirmed=True)
+        await sync_to_async(delete_class)(classroom)
         await asyncio.to_thread(shutil.rmtree, class_folder(classroom.slug), ignore_errors=True)
         raise
     await sync_to_async(_begin)(classroom, instructor, branch)

@@ -49,6 +49,8 @@ logger = logging.getLogger(__name__)
 US = 1_000_000
 MEASURE_S = 0.1
 """Between two measurements of how late the event loop comes."""
+RETRY_S = 10.0
+"""Between two attempts to open a class for its labs."""
 FOLLOW_PACE_S = 0.15
 """Minimum interval between two updates after changes of the database: hundreds may join within seconds."""
 SEEN_S = 20.0
@@ -299,6 +301,8 @@ class LiveClasses:
 
     def __init__(self) -> None:
         self._open: dict[str, LiveClass] = {}
+        self._failed_until_s: dict[str, float] = {}
+        """When a class that could not be opened is tried again for its labs."""
         self._lock = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._following: set[asyncio.Task[None]] = set()
@@ -346,22 +350,27 @@ class LiveClasses:
         """
         if run.classroom is None or run.participant is None or run.classroom.state == Class.State.ENDED:
             return None
-        live = self.opened(run.classroom.slug)
+        slug = run.classroom.slug
+        live = self.opened(slug)
         if live is None:
             # The row of a run may be old.
             classroom = await Class.objects.filter(pk=run.classroom.pk, state=Class.State.OPEN).afirst()
-            if classroom is None:
+            if classroom is None or self._loop.time() < self._failed_until_s.get(slug, 0.0):
                 return None
             try:
                 live = await self.of(classroom)
-            except Refusal:
-                # Its log cannot be read: nobody can pause it, or set a pace.
+            except Refusal as refusal:
+                # Its log cannot be read or written: nobody can pause it, or set a pace. Its labs stay open.
+                logger.warning("class %s cannot be opened for its labs: %s", slug, refusal)
+                self._failed_until_s[slug] = self._loop.time() + RETRY_S
                 return None
         live.labs.add_run(run.slug, run.participant.source)
         return live
 
     async def of(self, classroom: Class) -> LiveClass:
-        """The class, opened if it is not open. Raises Refusal when its log cannot be read."""
+        """The class, opened if it is not open. Raises Refusal when its log cannot be read or written, or (404)
+        when it was deleted meanwhile.
+        """
         async with self._lock:
             if not self._listens:
                 notices.on_notice(self._noticed)
@@ -370,6 +379,8 @@ class LiveClasses:
                     self._measuring = self._loop.create_task(self._measure(), context=Context())
             live = self._open.get(classroom.slug)
             if live is None:
+                if not await Class.objects.filter(pk=classroom.pk).aexists():
+                    raise Refusal("refusal.no_class", 404, slug=classroom.slug)
                 live = await self._begin(classroom)
                 self._open[classroom.slug] = live
             return live
@@ -386,19 +397,27 @@ class LiveClasses:
         )
         room = await Room.open(class_folder(classroom.slug), words, header)
         live = LiveClass(classroom.pk, classroom.slug, room, words, await sync_to_async(_runs_of)(classroom))
-        if not room.board.now.ended:
-            await room.do(Given(ROOM, await sync_to_async(opening)(classroom.chapter)))
-            await live.mirror()
+        try:
+            if not room.board.now.ended:
+                await room.do(Given(ROOM, await sync_to_async(opening)(classroom.chapter)))
+                await live.mirror()
+        except BaseException:
+            # Otherwise the next attempt would be a second writer of the same log.
+            live.close()
+            await room.close()
+            raise
         room.on_change(live.apply)
         return live
 
-    async def close_class(self, slug: str) -> None:
-        """Ends the sockets of a class and closes its log; it may be opened again."""
+    async def close_class(self, slug: str, then: Callable[[], Awaitable[object]] | None = None) -> None:
+        """Ends the sockets of a class and closes its log; it may be opened again, but not before `then` has ended."""
         await self._finished([slug])
         async with self._lock:
             live = self._open.pop(slug, None)
             if live is not None:
                 await self._close(live)
+            if then is not None:
+                await then()
 
     async def close(self) -> None:
         """Closes all classes, as the process ends."""

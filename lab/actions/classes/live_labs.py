@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from contextvars import Context
+from functools import partial
 from typing import Protocol
 
 from broker_core.events.console import CommandCompleted, CommandReceived
@@ -44,6 +45,7 @@ from lab.learning.events import (
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
+from lab.runtime.pacer import Pacer
 from lab.runtime.policy import AFTER_CLASS
 from lab.texts.refusal import Refusal
 
@@ -107,9 +109,10 @@ class ClassLabs:
         self._is_pace_new = False
         self._has_ended = False
         self._stops: dict[str, Text] = {}
-        """Runs that the class has stopped, and why."""
-        self._released: set[str] = set()
-        """Runs whose open labs are still to be released."""
+        """Runs that the class stops, and why."""
+        self._stopped: set[str] = set()
+        """Runs that it has stopped at any time."""
+        self._is_closed = False
         self._shown_paused: frozenset[str] = frozenset()
         self._is_paused = False
         self._lead_was: MoveLab | None = None
@@ -167,12 +170,14 @@ class ClassLabs:
 
     def close(self) -> None:
         """Stops watching. Labs that are paused for the class continue."""
+        self._is_closed = True
         self._task.cancel()
         for run in self._stops:
             host().note_stop(run, None)
+        self._stops = {}
         for lab in host().labs():
-            if lab.recording.folder.run in self._stops:
-                _change(lab, lambda lab: lab.pacer.release())
+            if self._is_to_be_released(lab):
+                _change(lab, Pacer.release)
 
     async def _run(self) -> None:
         turn = 0
@@ -196,6 +201,9 @@ class ClassLabs:
         """Determines the runs that the class stops: with all their branches, also those that are made or opened later.
         A pause stops all runs of learners, a hold those that are shown.
         """
+        # Acts that were given before the class was closed are still applied.
+        if self._is_closed:
+            return
         runs = {lab.partition("/")[0] for lab in self._shown_paused}
         if self._is_paused:
             runs |= {run for run, p in self._runs.items() if self._roles.get(p) == "learner"}
@@ -205,24 +213,27 @@ class ClassLabs:
             return
         for run in self._stops.keys() - stops.keys():
             host().note_stop(run, None)
-            self._released.add(run)
         for run in stops:
             host().note_stop(run, why)
         self._stops = stops
+        self._stopped |= stops.keys()
 
     async def _pause(self) -> None:
         """Stops and releases the labs that are open."""
-        released, self._released = self._released - self._stops.keys(), set()
         changes = []
         for lab in host().labs():
-            run = lab.recording.folder.run
-            why = self._stops.get(run)
+            why = self._stops.get(lab.recording.folder.run)
             if why is not None and lab.pacer.stopped_by != why:
-                changes.append(_changed(lab, lambda lab, why=why: lab.pacer.stop(why)))  # type: ignore[misc]
-            elif why is None and run in released:
-                changes.append(_changed(lab, lambda lab: lab.pacer.release()))
+                changes.append(_changed(lab, partial(Pacer.stop, why=why)))
+            elif self._is_to_be_released(lab):
+                changes.append(_changed(lab, Pacer.release))
         # All at once: a busy lab delays no other.
         await asyncio.gather(*changes)
+
+    def _is_to_be_released(self, lab: Lab) -> bool:
+        """Whether it still stands for this class, which does not stop it any more."""
+        run = lab.recording.folder.run
+        return run in self._stopped and run not in self._stops and lab.pacer.is_stopped
 
     def _look_at_lead(self) -> None:
         run, _, branch = self._lead.partition("/")
@@ -301,22 +312,22 @@ class ClassLabs:
                 self._room.tell(Given(ROOM, LoseStep(p, lesson, step, address, seq, at_us)))
 
 
-def _change(lab: Lab, change: Callable[[Lab], None]) -> None:
-    change(lab)
+def _change(lab: Lab, change: Callable[[Pacer], None]) -> None:
+    change(lab.pacer)
     lab.time_changed()
 
 
-async def _changed(lab: Lab, change: Callable[[Lab], None]) -> None:
+async def _changed(lab: Lab, change: Callable[[Pacer], None]) -> None:
     """Changes the pacer between two slices if the engine runs; pages get the new clock."""
     try:
         if lab.core == "live":
-            await lab.act(lambda _: change(lab))
+            await lab.act(lambda _: change(lab.pacer))
             lab.time_changed()
         else:
-            change(lab)
+            change(lab.pacer)
     except Refusal:
         # Its engine has failed or is being closed, so its time is already stopped.
-        change(lab)
+        change(lab.pacer)
 
 
 def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:

@@ -245,10 +245,9 @@ async def end(request: HttpRequest, slug: str) -> HttpResponse:
 async def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Deletes the class. Needs `confirm`."""
     _, classroom = await _with_right(request, slug, "own")
-    is_confirmed = request.POST.get("confirm") == "yes"
-    if is_confirmed:
-        await live_classes().close_class(slug)
-    await sync_to_async(delete_class)(classroom, confirmed=is_confirmed)
+    if request.POST.get("confirm") != "yes":
+        raise Refusal("refusal.class_deletion_not_confirmed", title=classroom.title)
+    await live_classes().close_class(slug, then=lambda: sync_to_async(delete_class)(classroom))
     await close_labs(slug)
     await asyncio.to_thread(shutil.rmtree, class_folder(slug), ignore_errors=True)
     return redirect("classes")

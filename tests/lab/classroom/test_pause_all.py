@@ -12,7 +12,7 @@ from django.utils import timezone
 from broker_core.texts import Text
 from lab.actions.classes.give_labs import give_own_lab
 from lab.actions.classes.join_class import join_class
-from lab.actions.classes.live_class import class_folder, close_classes
+from lab.actions.classes.live_class import LiveClass, class_folder, close_classes, live_classes
 from lab.classroom.events.lead import LabsSeen
 from lab.classroom.events.pace import AllPaused, TimerEnded
 from lab.classroom.journal import ClassJournal
@@ -304,3 +304,67 @@ def test_labs_of_a_paused_class_are_stopped_after_a_restart_of_the_server(
         with ada_.socket(run) as ada:
             assert "the instructor has paused all labs" in refusal_of(ada.ask(COMMAND))
     until_stops(lab_server, run, are=True)
+
+
+def test_a_class_that_is_closed_stops_no_lab_any_more(lab_server: LabServer, classroom: Classroom) -> None:
+    """Acts that were given before are still written while its log is closed."""
+    (run,), ada_ = new_runs(classroom, "p2", 1), classroom.visitors["p2"]
+    with ada_.socket(run), classroom.page("p1") as teacher:
+        teacher.until("snap")
+        teacher.until_held("/people/p2 lab", f"{run}/main")
+        assert teacher.act("pause_all")["k"] == "done"
+        until_stops(lab_server, run, are=True)
+
+        async def close(_: Host) -> None:
+            live = live_classes().opened(classroom.slug)
+            assert live is not None
+            await live_classes().close_class(classroom.slug)
+            now = live.room.board.now
+            live.labs.apply(now._replace(roles={**now.roles, "p3": "observer"}))
+
+        lab_server.call(close)
+        until_stops(lab_server, run, are=False)
+
+    async def open_again(host: Host) -> bool:
+        await host.close_run(run)
+        return (await host.lab(run, "main")).is_stopped
+
+    assert not lab_server.call(open_again)
+
+
+def test_a_class_that_is_being_deleted_is_not_opened_for_a_lab(lab_server: LabServer, classroom: Classroom) -> None:
+    (run,) = new_runs(classroom, "p2", 1)
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+
+    async def delete(_: Host) -> None:
+        row = await Run.objects.select_related("classroom", "participant").aget(slug=run)
+        opening: list[asyncio.Task[LiveClass | None]] = []
+
+        async def delete_row() -> None:
+            opening.append(asyncio.create_task(live_classes().of_run(row)))
+            await Class.objects.filter(pk=classroom.model.pk).aexists()
+            await Class.objects.filter(pk=classroom.model.pk).adelete()
+
+        await live_classes().close_class(classroom.slug, then=delete_row)
+        assert await opening[0] is None
+        assert live_classes().opened(classroom.slug) is None
+
+    lab_server.call(delete)
+
+
+def test_a_class_that_cannot_be_opened_leaves_its_labs_usable(lab_server: LabServer, classroom: Classroom) -> None:
+    (run,), ada_ = new_runs(classroom, "p2", 1), classroom.visitors["p2"]
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+    classroom.restart()
+    folder = class_folder(classroom.slug)
+    (folder / "class-0").rename(folder / "moved")
+    (folder / "class-0").write_text("not a folder")
+    assert ada_.get(f"/r/{run}/main").status == 200
+    with ada_.socket(run) as ada:
+        ada.run("kafka-topics.sh --list")
+    (folder / "class-0").unlink()
+    (folder / "moved").rename(folder / "class-0")
+    with classroom.page("p1") as teacher:
+        assert teacher.until("snap")["upto"] > 0
