@@ -190,7 +190,11 @@ def avatar(context: template.Context) -> str:
     said = translate(_preferences(context).language, "account.title")
     label = said if name == LOCAL_USER else f"{said}: {name}"
     return format_html(
-        '<a class="avatar" href="{}" title="{}" aria-label="{}">{}</a>', reverse("account"), label, label, shown
+        '<a class="avatar" href="{}" title="{}"><span aria-hidden="true">{}</span><span class="sr">{}</span></a>',
+        reverse("account"),
+        label,
+        shown,
+        label,
     )
 
 

@@ -46,8 +46,10 @@ def test_an_account_signs_in_with_its_password(lab_server: LabServer, account: U
 
 def avatar_of(answer: Answer) -> tuple[str, str]:
     """Its label, and what it shows."""
-    found = re.search(r'<a class="avatar" href="/account/" title="[^"]*" aria-label="([^"]*)">(.*?)</a>', answer.text)
-    return (found[1], found[2]) if found else ("", "")
+    found = re.search(
+        r'<a class="avatar" href="/account/"[^>]*><span [^>]*>(.*?)</span><span class="sr">(.*?)</', answer.text
+    )
+    return (found[2], found[1]) if found else ("", "")
 
 
 def test_pages_show_who_is_signed_in(lab_server: LabServer, account: User, visitor: Visitor) -> None:
