@@ -39,8 +39,8 @@ class Judgement:
             assert process.stdin is not None and process.stdout is not None
             if self.is_cancelled:
                 return None
-            process.stdin.write(msgspec.json.encode(self.order))
-            process.stdin.close()
+            # The process ends when its input is closed, so it stays open.
+            process.stdin.write(msgspec.json.encode(self.order) + b"\n")
             try:
                 async with asyncio.timeout(MAX_WALL_S):
                     async for line in process.stdout:

@@ -9,6 +9,8 @@ import sys
 
 import msgspec
 
+from lab.runtime.processes.standard_input import end_with_stdin
+
 NICE = 10
 MAX_CPU_S = 400
 MAX_MEMORY = 3 << 30
@@ -30,14 +32,15 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def main() -> None:
-    """Judges the entry on standard input."""
+    """Judges the entry on the first line of standard input, and ends when that is closed."""
     os.nice(NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     # Other output must not mix with the reports.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
+    end_with_stdin(lambda: os._exit(1))
 
     import django
 

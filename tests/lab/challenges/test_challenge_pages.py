@@ -2,15 +2,21 @@
 
 import csv
 import io
+import os
 import re
+import subprocess
+import sys
 import time
 
+import msgspec
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from lab.challenges.challenge_page import BINS, Bar, spread
+from lab.challenges.judge import entry_of
 from lab.challenges.loader import challenges
+from lab.challenges.worker import Order
 from lab.models import ChallengeEntry
 from lab.rights import LOCAL_USER
 from tests.support.lab_server import LabServer, Visitor
@@ -157,3 +163,19 @@ def test_entry_whose_judge_died_has_no_verdict(visitor: Visitor, lab_server: Lab
 
     entry = lab_server.call(abandoned)
     assert "The judge ended without a verdict" in visitor.get(f"/challenges/{C10}/?entry={entry}").text
+
+
+def test_process_that_judges_ends_with_the_lab() -> None:
+    """The lab has its end of the pipe open; if it is killed, nobody waits for the verdict."""
+    challenge = challenges()["c5-ten-rebalances"]
+    order = msgspec.json.encode(Order(challenge.slug, entry_of(challenge, challenge.par)))
+    command = [sys.executable, "-m", "lab.challenges.worker"]
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(order + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.stdin.close()
+        rest = process.stdout.read()
+        assert process.wait(PATIENCE_S) == 1 and b"verdict" not in rest
