@@ -123,7 +123,8 @@ def _cost_s(job: Job) -> float:
         # What the first round of the worker takes is the start of Spark.
         return 0.0 if job.is_first else job.cpu_s
     # Without a report the worker has ended, and the next round starts Spark again.
-    return job.cpu_s or (UNKNOWN_CPU_S if job.state == "failed" else 0.0)
+    is_begun = job.state == "failed" or job.worker is not None
+    return job.cpu_s or (UNKNOWN_CPU_S if is_begun else 0.0)
 
 
 @cache
