@@ -256,5 +256,4 @@ def render_page(
     request: HttpRequest, template: str, context: dict[str, Any], user: User, status: int = 200
 ) -> HttpResponse:
     """The same, rendered in the calling thread, which may access the database."""
-    # Read only for a template that shows it.
     return render(request, template, {**context, "user_name": partial(selectors.shown_name, user)}, status=status)

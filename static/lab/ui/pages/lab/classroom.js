@@ -15,7 +15,7 @@ import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { here, notify } from "../../store/api.js";
-import { isNarrow } from "../../store/room.js";
+import { isNarrow, isTablet } from "../../store/room.js";
 import { speech } from "../../store/speech.js";
 import { onView, view } from "../../store/view.js";
 import { tellWhy } from "./allowed.js";
@@ -165,7 +165,7 @@ function openPanelForAnswers() {
     sideTab.value = "class";
     panels.value = { ...panels.peek(), side: true };
     // A phone has the panel in its one column, somewhere above or below what is in sight.
-    if (isNarrow.peek()) requestAnimationFrame(() => byId("side").scrollIntoView());
+    if (isNarrow.peek() && !isTablet.peek()) requestAnimationFrame(() => byId("side").scrollIntoView({ block: "nearest" }));
   });
 }
 
