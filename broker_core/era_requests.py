@@ -88,6 +88,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             and a partition that is named twice is there once.
         groups_in_java_maps: whether topics and their partitions are in the order of Java's hash maps in a response: in
             that of no API; of most, but only topics in those with offsets of groups (2.4); or of all (0.9).
+        divides_java_maps: whether Produce divides the map of the request into others of Java (0.9), or into maps of
+            Scala (0.11), before its response is put together.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
@@ -129,6 +131,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     operations_not_requested: int = -(2**31)
     reads_partition_maps: bool = False
     groups_in_java_maps: Literal["none", "most", "all"] = "none"
+    divides_java_maps: bool = False
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
@@ -265,5 +268,11 @@ REQUESTS_1_1 = replace(
     old_paths=True,
     tags="none",
 )
-REQUESTS_0_10 = replace(REQUESTS_1_1, sasl_mechanisms=("GSSAPI",), deletion_disabled="waits", orders_replicas=False)
+REQUESTS_0_10 = replace(
+    REQUESTS_1_1,
+    sasl_mechanisms=("GSSAPI",),
+    deletion_disabled="waits",
+    orders_replicas=False,
+    divides_java_maps=True,
+)
 REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True, groups_in_java_maps="none")

@@ -5,8 +5,11 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from typing import TypeVar
 
 from broker_core.partitions import parse_requested
+
+Key = TypeVar("Key")
 
 MAX_SMALL_SCALA_SET = 4
 """Immutable Scala sets of at most this size keep insertion order."""
@@ -51,6 +54,30 @@ def hash_map_order(
         return (hashed ^ hashed >> 16) & (capacity - 1)
 
     return sorted(keys, key=bucket)
+
+
+def concurrent_map_order(alone: Sequence[Key], together: Sequence[Key], code: Callable[[Key], int]) -> list[Key]:
+    """The iteration order of a `ConcurrentHashMap` to which keys were added one by one, and then others all at once,
+    for which it makes more room than they need.
+    """
+    count = len(alone) + len(together)
+    room = 1
+    while together and room < len(together) + len(together) // 2 + 1:
+        room *= 2
+    capacity = 16
+    while count >= capacity * 3 // 4 or room > capacity * 3 // 4:
+        capacity *= 2
+
+    def place(key: Key) -> int:
+        hashed = code(key)
+        return (hashed ^ hashed >> 16) & (capacity - 1)
+
+    return sorted([*alone, *together], key=place)
+
+
+def long_code(number: int) -> int:
+    """`Long.hashCode`, as an unsigned number."""
+    return (number ^ (number & (1 << 64) - 1) >> 32) & 0xFFFFFFFF
 
 
 def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:

@@ -42,7 +42,8 @@ def test_answers_are_those_of_a_real_broker_of_the_era(
     place = era, name.partition(".")[0]
     if place not in clusters:
         clusters[place] = Cluster(is_first=False, era=era)
-    got = Conversation(clusters[place], case.get("run", "")).answers(case)
+    conversation = Conversation(clusters[place], case.get("run", ""), in_order=case.get("in_order", False))
+    got = conversation.answers(case)
     differing = [
         f"step {at}: expected {step['expect']}, answered {answer}"
         for at, (step, answer) in enumerate(zip(case["steps"], got, strict=True), 1)

@@ -2,12 +2,14 @@
 responses of old releases until they are written (`CollectionUtils.groupDataByTopic`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from broker_core.broker.translation.common import RequestContext, by_topic, index_of, partitions_of
 from broker_core.config_defs.java_text import (
+    concurrent_map_order,
     hash_map_order,
+    long_code,
     old_scala_map_order,
     old_scala_set_order,
     partition_code,
@@ -18,27 +20,101 @@ from broker_core.errors import Errors
 
 T = TypeVar("T")
 
+_NOT_ADDED = {Errors.TOPIC_AUTHORIZATION_FAILED, Errors.UNKNOWN_TOPIC_OR_PARTITION}
+_NOT_WRITTEN = {Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT}
+
 
 def in_java_maps(
     topics: list[Any],
     context: RequestContext,
+    order: Callable[[list[str]], list[str]],
     name: str = "name",
     partitions: str = "partitions",
-    is_mutable: bool = False,
 ) -> list[Any]:
-    """The topics of a response in the order of a `HashMap` of topics, whose values are `HashMap`s of partitions. They
-    are filled from a map of Scala, which may be mutable: that decides in what order partitions are that collide.
+    """The topics of a response in the order of a `HashMap` of topics, whose values are `HashMap`s of partitions.
+
+    `order` gives the order of the partitions in the map of an API from which these are filled: it decides in what order
+    topics and partitions are that collide.
+    """
+    how = context.broker.era.requests.groups_in_java_maps
+    if how == "none":
+        return topics
+    names = list(dict.fromkeys(each for each, _ in partitions_of(topics, name, partitions)))
+    placed = _as_placed(topics, order(names), name, partitions)
+    if how == "most":
+        placed.reverse()  # `computeIfAbsent` puts a topic before those that it collides with.
+    return _in_java(placed, name, partitions)
+
+
+def looked_up(names: list[str]) -> list[str]:
+    """The partitions of ListOffsets: a mutable map is filled from that of the request, and copied."""
+    return _mutable(_mutable(_read(names)))
+
+
+def compared(names: list[str]) -> list[str]:
+    """The partitions of OffsetForLeaderEpoch."""
+    return _immutable(_read(names))
+
+
+def divided(groups: Iterable[list[str]], context: RequestContext) -> list[str]:
+    """The partitions of Produce and DeleteRecords, in groups: first those that are looked for in logs."""
+    is_java = context.broker.era.requests.divides_java_maps
+    maps = [_read(group) if is_java else _mutable(_read(group)) for group in groups]
+    return _immutable(name for group in maps for name in group)
+
+
+def known_first(names: list[str], context: RequestContext) -> list[str]:
+    """The same of the partitions that the broker knows and those that it does not."""
+    is_known = context.broker.metadata.is_known
+    known = [name for name in names if is_known(name)]
+    return divided((known, [name for name in names if not is_known(name)]), context)
+
+
+def added(names: list[str], errors: Mapping[str, Errors]) -> list[str]:
+    """The partitions of AddPartitionsToTxn: if one of them is refused, those without authorization, those that do not
+    exist and those that were not attempted are added to a map that is copied each time.
+    """
+    found: dict[Errors, list[str]] = {}
+    for name in names:
+        found.setdefault(errors[name], []).append(name)
+    if not found.keys() & _NOT_ADDED:
+        return _immutable(names)
+    merged = _mutable(found.pop(Errors.TOPIC_AUTHORIZATION_FAILED, []))
+    merged = _mutable([*merged, *_mutable(found.pop(Errors.UNKNOWN_TOPIC_OR_PARTITION, []))])
+    return _mutable([*merged, *(name for rest in found.values() for name in rest)])
+
+
+def marked(names: list[str], errors: Mapping[str, Errors]) -> list[str]:
+    """The partitions of a marker: those that the broker does not host are put into a `ConcurrentHashMap` one by one,
+    then those that were written all at once.
+    """
+    absent = [name for name in names if errors[name] in _NOT_WRITTEN]
+    written = [name for name in names if errors[name] not in _NOT_WRITTEN]
+    return concurrent_map_order(absent, _immutable(written), partition_code)
+
+
+def in_order_of_markers(markers: Mapping[int, Mapping[str, Errors]], context: RequestContext) -> list[int]:
+    """The producer ids of a response to WriteTxnMarkers, in a `ConcurrentHashMap`: first those for which there is a
+    partition that the broker does not host.
     """
     if context.broker.era.requests.groups_in_java_maps == "none":
-        return topics
-    names = [each for each, _ in partitions_of(topics, name, partitions)]
-    is_known = context.broker.metadata.is_known
-    names = [
-        *old_scala_map_order(filter(is_known, names), partition_code),
-        *old_scala_map_order((each for each in names if not is_known(each)), partition_code),
-    ]
-    names = old_scala_map_order(names, partition_code) if is_mutable else old_scala_set_order(names, partition_code)
-    return _in_java(_as_placed(topics, names, name, partitions), name, partitions)
+        return list(markers)
+    late = [producer_id for producer_id, errors in markers.items() if not _NOT_WRITTEN & set(errors.values())]
+    early = [producer_id for producer_id in markers if producer_id not in late]
+    return concurrent_map_order([*early, *late], (), long_code)
+
+
+def _read(names: list[str]) -> list[str]:
+    """The map into which a request is read."""
+    return hash_map_order(names, code=partition_code)
+
+
+def _mutable(names: Iterable[str]) -> list[str]:
+    return old_scala_map_order(names, partition_code)
+
+
+def _immutable(names: Iterable[str]) -> list[str]:
+    return old_scala_set_order(names, partition_code)
 
 
 def _as_placed(topics: list[Any], names: list[str], name: str = "name", partitions: str = "partitions") -> list[Any]:
@@ -60,22 +136,25 @@ def _in_java(topics: list[Any], name: str = "name", partitions: str = "partition
     return _by_name(topics, name)
 
 
-def commit_order(offsets: Iterable[tuple[str, T]], context: RequestContext) -> list[tuple[str, T]]:
+def commit_order(
+    offsets: Iterable[tuple[str, T]], context: RequestContext, *, in_transaction: bool = False
+) -> list[tuple[str, T]]:
     """The offsets of a request as Kafka puts them into its maps: one that is there twice counts as it is there last."""
     given = dict(offsets)
-    return [(name, given[name]) for name in _commit_names(given, context)]
+    return [(name, given[name]) for name in _commit_names(given, context, in_transaction)]
 
 
 def committed_topics(
     wire: Any, name: str, rows: Iterable[tuple[str, Errors]], topics: list[Any], context: RequestContext
 ) -> list[Any]:
     """The topics of a response to OffsetCommit or TxnOffsetCommit, of the types `name`Topic and `name`Partition."""
+    in_transaction = name.startswith("Txn")
     how = context.broker.era.requests.groups_in_java_maps
     if how == "none":
         by_name = _missing_first(rows, topics, context)
     else:
         errors = dict(rows)
-        names = _commit_names(dict(partitions_of(topics)), context)
+        names = _commit_names(dict(partitions_of(topics)), context, in_transaction)
         by_name = by_topic((each, errors[each]) for each in names if each in errors)
     topic_type, partition_type = getattr(wire, f"{name}Topic"), getattr(wire, f"{name}Partition")
     listed = [
@@ -122,12 +201,14 @@ def fetched_topics(topics: list[Any], requested: list[Any] | None, context: Requ
     return _in_java(topics) if how == "all" else _by_name(topics, "name")
 
 
-def _commit_names(given: Iterable[str], context: RequestContext) -> list[str]:
+def _commit_names(given: Iterable[str], context: RequestContext, in_transaction: bool) -> list[str]:
     """The partitions of a commit in the map of those that the broker knows, to which the others are added."""
     names = list(given)
     how = context.broker.era.requests.groups_in_java_maps
     if how == "none":
         return _commit_names_with_ids(names, context)
+    if in_transaction:
+        return known_first(names, context)
     if how == "all":
         names = hash_map_order(names, code=partition_code)
     is_known = context.broker.metadata.is_known

@@ -1,5 +1,6 @@
 """Produce (API key 0)."""
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import structs
@@ -7,7 +8,7 @@ from msgspec import structs
 from broker_core.broker.common.produce_rules import ONE_BATCH_VERSION, has_fatal_null
 from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
-from broker_core.broker.translation.map_order import in_java_maps
+from broker_core.broker.translation.map_order import divided, in_java_maps
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
@@ -57,17 +58,24 @@ def _refuse_unreadable(records: bytes, is_alone: bool) -> None:
         raise WireError(text("wire.records"))
 
 
+def _groups(
+    rows: Mapping[str, ProducePartitionResponse], names: Iterable[str], is_known: Callable[[str], bool]
+) -> tuple[list[str], ...]:
+    """The partitions that Kafka appended to, those that it does not know, and those whose batches are malformed."""
+    groups: tuple[list[str], ...] = ([], [], [])
+    for name in names:
+        groups[2 * rows[name].is_malformed if is_known(name) else 1].append(name)
+    return groups
+
+
 def _in_order(body: ProduceResponse) -> list[ProducePartitionResponse]:
-    """The partitions as Kafka merges them: those of its append, then those that it does not know, then those whose
-    batches are malformed. Each group is a mutable map; more than four partitions are iterated like an immutable map.
+    """The partitions as Kafka merges its groups of them. Each is a mutable map; more than four partitions are iterated
+    like an immutable map.
     """
     rows = {each.partition: each for each in body.partitions}
     if len(rows) == 1:
         return list(rows.values())
-    groups: tuple[list[str], ...] = ([], [], [])
-    for name, row in rows.items():
-        is_unknown = row.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
-        groups[1 if is_unknown else 2 * row.is_malformed].append(name)
+    groups = _groups(rows, rows, lambda name: rows[name].error is not Errors.UNKNOWN_TOPIC_OR_PARTITION)
     merged = [name for group in groups for name in scala_hash_set_order(group, partition_code)]
     return [rows[name] for name in scala_set_order(merged, partition_code)]
 
@@ -96,7 +104,13 @@ def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any
                 leaders.add(leader.leader_id)
             partitions.append(partition)
         topics.append(_WIRE.TopicProduceResponse(name=topic, partition_responses=partitions))
-    responses = in_java_maps(topics, context, partitions="partition_responses")
+
+    def in_old_maps(_: list[str]) -> list[str]:
+        by_name = {each.partition: each for each in body.partitions}
+        requested = dict(partitions_of(request.topic_data, partitions="partition_data"))
+        return divided(_groups(by_name, requested, context.broker.metadata.is_known), context)
+
+    responses = in_java_maps(topics, context, in_old_maps, partitions="partition_responses")
     return _WIRE.type(responses=responses, node_endpoints=endpoints(_WIRE, leaders, context))
 
 

@@ -12,7 +12,14 @@ from broker_core.broker.translation.common import (
     by_topic,
     partitions_of,
 )
-from broker_core.broker.translation.map_order import commit_order, committed_topics, in_java_maps
+from broker_core.broker.translation.map_order import (
+    added,
+    commit_order,
+    committed_topics,
+    in_java_maps,
+    in_order_of_markers,
+    marked,
+)
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AddOffsetsToTxnRequest,
@@ -123,7 +130,11 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
     results = body.results_by_transaction
     if context.version < _BATCH_VERSION:
         topics = results_of(0, request.v3_and_below_topics, results[0][1])
-        ordered = in_java_maps(topics, context, partitions="results_by_partition")
+        errors = {
+            name: Errors.of(each.partition_error_code)
+            for name, each in partitions_of(topics, partitions="results_by_partition")
+        }
+        ordered = in_java_maps(topics, context, lambda names: added(names, errors), partitions="results_by_partition")
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=ordered)
     # Of duplicate transactions the first one counts.
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
@@ -185,15 +196,15 @@ def _markers_answer(body: WriteTxnMarkersResponse, request: Any, context: Reques
     return _MARKERS.type(
         markers=[
             _MARKERS.WritableTxnMarkerResult(
-                producer_id=producer_id, topics=in_java_maps(_marker_topics(errors), context)
+                producer_id=producer_id, topics=_marker_topics(by_producer[producer_id], context)
             )
-            for producer_id, errors in by_producer.items()
+            for producer_id in in_order_of_markers(by_producer, context)
         ]
     )
 
 
-def _marker_topics(errors: dict[str, Errors]) -> list[Any]:
-    return [
+def _marker_topics(errors: dict[str, Errors], context: RequestContext) -> list[Any]:
+    topics = [
         _MARKERS.WritableTxnMarkerTopicResult(
             name=topic,
             partitions=[
@@ -203,6 +214,7 @@ def _marker_topics(errors: dict[str, Errors]) -> list[Any]:
         )
         for topic, rows in by_topic(errors.items()).items()
     ]
+    return in_java_maps(topics, context, lambda names: marked(names, errors))
 
 
 def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:
@@ -214,7 +226,7 @@ def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitReques
         request.producer_epoch,
         tuple(
             (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
-            for name, each in commit_order(partitions_of(request.topics), context)
+            for name, each in commit_order(partitions_of(request.topics), context, in_transaction=True)
         ),
         request.generation_id,
         request.member_id,
