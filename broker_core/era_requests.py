@@ -90,6 +90,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             that of no API; of most, but only topics in those with offsets of groups (2.4); or of all (0.9).
         divides_java_maps: whether Produce divides the map of the request into others of Java (0.9), or into maps of
             Scala (0.11), before its response is put together.
+        partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
+            a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
@@ -132,6 +134,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     reads_partition_maps: bool = False
     groups_in_java_maps: Literal["none", "most", "all"] = "none"
     divides_java_maps: bool = False
+    partition_map: Literal["sorted", "long", "hash"] = "sorted"
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
@@ -237,6 +240,7 @@ REQUESTS_2_4 = RequestBehaviour(
     operations_not_requested=0,
     reads_partition_maps=True,
     groups_in_java_maps="most",
+    partition_map="long",
     refuses_isolation_levels=False,
     explains_failures=True,
     no_authorizer="No Authorizer is configured on the broker.",
@@ -257,6 +261,7 @@ REQUESTS_1_1 = replace(
     names_success=False,
     unknown_key_type="unparsable",
     groups_in_java_maps="all",
+    partition_map="hash",
     refuses_records=Errors.CORRUPT_MESSAGE,
     reads_batches="one",
     repeats_deletions=False,

@@ -126,6 +126,39 @@ def _old_place(code: int, size: int) -> int:
     return rotated >> BITS_OF_HASH - size.bit_length() + 1
 
 
+def long_map_order(keys: Iterable[int]) -> list[int]:
+    """The iteration order of a `scala.collection.mutable.LongMap` of numbers from 0 on, after it has been copied."""
+    listed = list(keys)
+    for room in (16, len(listed), len(listed)):
+        listed = _long_map_order(listed, room)
+    return listed
+
+
+def _long_map_order(keys: list[int], room: int) -> list[int]:
+    """The order of one to which keys were added in this order. `room`: that for which it was created."""
+    table = [0] * max(8, 1 << max(room - 1, 0).bit_length())
+    for count, key in enumerate(filter(None, keys), 1):
+        table[_free_place(table, key)] = key
+        if count * 2 > len(table) - 1:
+            moved = [each for each in table if each]
+            table = [0] * (2 * len(table))
+            for each in moved:
+                table[_free_place(table, each)] = each
+    return [*(key for key in keys if not key), *filter(None, table)]
+
+
+def _free_place(table: list[int], key: int) -> int:
+    """The place where a `LongMap` puts a key that it does not contain."""
+    code = (key ^ key >> 32) & 0xFFFFFFFF
+    code = (code ^ code >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    place = (code ^ code >> 13) & (len(table) - 1)
+    tried = 0
+    while table[place]:
+        tried += 1
+        place = (place + 2 * (tried + 1) * tried - 3) & (len(table) - 1)
+    return place
+
+
 def scala_map_place(key: str) -> int:
     """The place of a string in an immutable Scala map, which iterates by the low bits of the improved hashes."""
     return _improved(string_code(key)) & 31

@@ -10,6 +10,7 @@ from broker_core.config_defs.java_text import (
     concurrent_map_order,
     hash_map_order,
     long_code,
+    long_map_order,
     old_scala_map_order,
     old_scala_set_order,
     partition_code,
@@ -17,6 +18,7 @@ from broker_core.config_defs.java_text import (
     scala_set_order,
 )
 from broker_core.errors import Errors
+from broker_core.partitions import requested_partition
 
 T = TypeVar("T")
 
@@ -134,6 +136,22 @@ def _in_java(topics: list[Any], name: str = "name", partitions: str = "partition
         rows = {str(index_of(row)): row for row in getattr(topic, partitions)}
         setattr(topic, partitions, [rows[index] for index in _by_index(rows)])
     return _by_name(topics, name)
+
+
+def in_cache_order(topic: str, rows: list[tuple[int, T]], context: RequestContext) -> list[tuple[int, T]]:
+    """The partitions of a topic, with their indexes, in the order of the map in the metadata cache. It was filled in
+    the order of that in the controller or in its request.
+    """
+    how = context.broker.era.requests.partition_map
+    if how == "sorted":
+        return rows
+    by_name = {requested_partition(topic, index): (index, row) for index, row in rows}
+    if how == "long":
+        indexes = long_map_order(by_name[name][0] for name in _mutable(by_name))
+        by_index = dict(rows)
+        return [(index, by_index[index]) for index in indexes]
+    read = _read(list(by_name))
+    return [by_name[name] for name in old_scala_map_order(read, lambda name: by_name[name][0])]
 
 
 def commit_order(

@@ -9,6 +9,7 @@ from broker_core.broker.translation.common import (
     Translation,
     by_topic,
 )
+from broker_core.broker.translation.map_order import in_cache_order
 from broker_core.config_defs.java_text import hash_map_order
 from broker_core.errors import Errors
 from broker_core.topics import INTERNAL_TOPICS
@@ -70,7 +71,7 @@ def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> An
             name=name,
             topic_id=topic_id or NO_TOPIC_ID,
             is_internal=name in INTERNAL_TOPICS,
-            partitions=[_partition(index, row, context) for index, row in partitions.get(name, [])],
+            partitions=[_partition(*row, context) for row in in_cache_order(name, partitions.get(name, []), context)],
             topic_authorized_operations=operations,
         )
         for name, topic_id, error in body.topics
