@@ -92,6 +92,9 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             Scala (0.11), before its response is put together.
         partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
             a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
+        sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).
+        sessions_move_all: whether each partition in an incremental response moves to the end of its session, or only
+            one with records.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
@@ -135,6 +138,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     groups_in_java_maps: Literal["none", "most", "all"] = "none"
     divides_java_maps: bool = False
     partition_map: Literal["sorted", "long", "hash"] = "sorted"
+    sessions_keep_epochs: bool = True
+    sessions_move_all: bool = False
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
@@ -241,6 +246,8 @@ REQUESTS_2_4 = RequestBehaviour(
     reads_partition_maps=True,
     groups_in_java_maps="most",
     partition_map="long",
+    sessions_keep_epochs=False,
+    sessions_move_all=True,
     refuses_isolation_levels=False,
     explains_failures=True,
     no_authorizer="No Authorizer is configured on the broker.",

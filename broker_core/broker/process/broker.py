@@ -73,7 +73,7 @@ class Broker:
         self.broker_epoch = -1
         self.cluster_id = ""
         self.metadata = MetadataCache(era.requests.looks_for_partitions)
-        self.fetch_sessions = FetchSessions(kernel.streams[f"fetch sessions {self.name}"])
+        self.fetch_sessions = FetchSessions(kernel.streams[f"fetch sessions {self.name}"], era.requests)
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)

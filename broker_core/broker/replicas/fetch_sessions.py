@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from broker_core.broker.replicas.replica_manager import ANY_EPOCH
+from broker_core.era_requests import RequestBehaviour
 from broker_core.errors import Errors
 from broker_core.sim.rng import RandomStream
 from broker_core.wire.messages import FetchPartitionResponse
@@ -46,21 +48,29 @@ class SessionPartition(msgspec.Struct):
 
 
 class FetchSession:
-    """`epoch` is that of the next request."""
+    """`epoch` is that of the next request. `era`: how its release keeps sessions."""
 
     def __init__(
-        self, session_id: int, partitions: Mapping[TopicPartitionKey, SessionPartition], uses_topic_ids: bool
+        self,
+        session_id: int,
+        partitions: Mapping[TopicPartitionKey, SessionPartition],
+        uses_topic_ids: bool,
+        era: RequestBehaviour,
     ) -> None:
         self.session_id = session_id
         self.epoch = 1
-        self.partitions = dict(partitions)
+        self.partitions: dict[TopicPartitionKey, SessionPartition] = {}
         self.uses_topic_ids = uses_topic_ids
+        self._era = era
+        self.update(partitions, ())
 
     def update(
         self, wanted: Mapping[TopicPartitionKey, SessionPartition], forgotten: Iterable[TopicPartitionKey]
     ) -> None:
         """Adds new and changed partitions, and removes those that the client no longer wants."""
         for key, partition in wanted.items():
+            if not self._era.sessions_keep_epochs:
+                partition.current_leader_epoch = ANY_EPOCH
             known = self.partitions.get(key)
             if known is not None:
                 partition.last_high_watermark = known.last_high_watermark
@@ -72,16 +82,19 @@ class FetchSession:
 
     def is_included(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
         """Whether a partition is included in the response, which updates its state; the first responses of a session
-        include all. A partition with records is moved to the end afterwards, so that all are served in turn. What was
-        read counts, before it is converted for an old version.
+        include all. A partition with records, in old releases any that is included, is moved to the end afterwards, so
+        that all are served in turn. What was read counts, before it is converted for an old version.
         """
-        partition = self.partitions[key]
-        answer = answer.unconverted or answer
+        is_included = self._is_included(self.partitions[key], answer.unconverted or answer, is_first=is_first)
+        moves = (answer.unconverted or answer).records or self._era.sessions_move_all
+        if is_included and moves and not is_first:
+            self.partitions[key] = self.partitions.pop(key)
+        return is_included
+
+    def _is_included(self, partition: SessionPartition, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
         if answer.error is not Errors.NONE:
             partition.last_high_watermark = -1
             return True
-        if answer.records and not is_first:
-            self.partitions[key] = self.partitions.pop(key)
         now = (answer.high_watermark, answer.log_start_offset)
         if (
             not is_first
@@ -100,9 +113,10 @@ class FetchSessions:
     does not know them.
     """
 
-    def __init__(self, stream: RandomStream) -> None:
+    def __init__(self, stream: RandomStream, era: RequestBehaviour) -> None:
         self._sessions: dict[int, FetchSession] = {}
         self._stream = stream
+        self._era = era
 
     def get(self, session_id: int) -> FetchSession | None:
         """The session, if there is one."""
@@ -117,7 +131,7 @@ class FetchSessions:
         session_id = 0
         while not session_id or session_id in self._sessions:
             session_id = self._stream.between(1, MAX_ID)
-        session = self._sessions[session_id] = FetchSession(session_id, partitions, uses_topic_ids)
+        session = self._sessions[session_id] = FetchSession(session_id, partitions, uses_topic_ids, self._era)
         return session
 
     def remove(self, session_id: int) -> None:
