@@ -30,6 +30,9 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             those of its first join.
         refuses_joins_of_removed: whether a pending join of a member that is removed is refused (KAFKA-7610, 2.2), or
             gets no response.
+        expires_new_members: when a new member whose join waits is removed: never; five minutes after it joined, but no
+            longer once it has sent a heartbeat or got its response, until it syncs (KAFKA-7610, 2.2); or in any case,
+            and after a heartbeat when its session ends.
         commits_without_producer: whether a TxnOffsetCommit without a producer id commits the offsets at once (2.4), or
             fails.
         deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
@@ -58,6 +61,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     keeps_null_client_ids: bool = False
     updates_timeouts: bool = True
     refuses_joins_of_removed: bool = True
+    expires_new_members: Literal["never", "until heard of", "always"] = "always"
     commits_without_producer: bool = False
     deletes_without_id: bool = True
     checks_commits: bool = True
@@ -206,6 +210,7 @@ GROUPS_2_4 = GroupBehaviour(
     expires_syncs=False,
     updates_timeouts=False,
     keeps_null_client_ids=True,
+    expires_new_members="until heard of",
     breaks_ties_in_mutable_map=True,
     repeats_deleted_offsets=True,
 )
@@ -215,6 +220,7 @@ GROUPS_1_1 = replace(
     counts_protocols_once=True,
     keeps_null_client_ids=False,
     refuses_joins_of_removed=False,
+    expires_new_members="never",
     deletes_without_id=False,
     checks_group_ids_of_members=False,
     join_error_generation=0,

@@ -122,8 +122,9 @@ class Joining:
         )
         member = self._groups.add(group, new_member, request.protocol_type)
         member.joining = message
-        member.is_new = True
-        self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        if self._host.era.groups.expires_new_members != "never":
+            member.is_new = True
+            self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalances.maybe_rebalance(group, f"reason.member_joined?member={escape(member_id)}")
 
     # A member rejoins.

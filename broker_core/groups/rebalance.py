@@ -195,6 +195,9 @@ class Rebalances:
 
     def touch(self, group: ClassicGroup, member: ClassicGroupMember, timeout_ms: int | None = None) -> None:
         """Restarts the session of a member. One timer per member checks when it ends."""
+        if timeout_ms is None and member.is_new and self._host.era.groups.expires_new_members == "until heard of":
+            member.timer_due_us = 0
+            return
         timeout_us = (member.session_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
         member.deadline_us = self._host.kernel.now_us + timeout_us
         if not member.timer_due_us or member.deadline_us < member.timer_due_us:

@@ -156,3 +156,44 @@ def test_pending_join_of_a_member_that_leaves_is_refused_since_2_2(era: str, sai
     assert found[leave].error_code == 0
     answered = found.get(join)
     assert (None if answered is None else Errors.of(answered.error_code).name) == said
+
+
+def waiting_join(client: Client) -> tuple[Any, int]:
+    """A member that stays away from the rebalance but in its session, and the join of another one that waits for it."""
+    first = client.join("", session_timeout_ms=300_000, rebalance_timeout_ms=900_000)
+    return first, client.post_join("", instance="b")
+
+
+def beat(client: Client, member: str) -> str:
+    answer = client.ask("Heartbeat", 0, group_id="g", generation_id=1, member_id=member)
+    return Errors.of(answer.error_code).name
+
+
+@pytest.mark.parametrize(
+    ("era", "said"), [("0.10", None), ("1.1", None), ("2.4", "UNKNOWN_MEMBER_ID"), ("3.9", "UNKNOWN_MEMBER_ID")]
+)
+def test_join_of_a_new_member_waits_for_five_minutes_since_2_2(era: str, said: str | None) -> None:
+    client = Client(era)
+    first, join = waiting_join(client)
+    client.pass_time(200)
+    client.responses()
+    assert beat(client, first.member_id) == "REBALANCE_IN_PROGRESS"
+    client.pass_time(110)
+    answered = client.responses().get(join)
+    assert (None if answered is None else Errors.of(answered.error_code).name) == said
+    assert client.state() == ("PreparingRebalance", 2 if said is None else 1)
+
+
+@pytest.mark.parametrize(("era", "said"), [("2.4", None), ("3.9", "UNKNOWN_MEMBER_ID")])
+def test_heartbeat_of_a_member_that_waits_ends_its_time_limit_in_2_4(era: str, said: str | None) -> None:
+    client = Client(era)
+    client.join("", session_timeout_ms=300_000, rebalance_timeout_ms=900_000)
+    _, version, fields = client.join_fields()
+    fields["group_instance_id"] = None
+    member = client.ask("JoinGroup", version, **fields).member_id
+    join = client.post("JoinGroup", version, **{**fields, "member_id": member})
+    client.pass_time()
+    assert beat(client, member) == "REBALANCE_IN_PROGRESS"
+    client.pass_time(10)
+    answered = client.responses().get(join)
+    assert (None if answered is None else Errors.of(answered.error_code).name) == said
