@@ -96,6 +96,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             Scala (0.11), before its response is put together.
         partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
             a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
+        knows_future_replicas: whether the replica id -3 is that of a broker that reads its own log (KIP-113, 1.1), or
+            that of any consumer.
         sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).
         sessions_move_all: whether each partition in an incremental response moves to the end of its session, or only
             one with records.
@@ -142,6 +144,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     groups_in_java_maps: Literal["none", "most", "all"] = "none"
     divides_java_maps: bool = False
     partition_map: Literal["sorted", "long", "hash"] = "sorted"
+    knows_future_replicas: bool = True
     sessions_keep_epochs: bool = True
     sessions_move_all: bool = False
     refuses_isolation_levels: bool = True
@@ -269,7 +272,7 @@ REQUESTS_2_4 = RequestBehaviour(
 )
 REQUESTS_1_1 = replace(
     REQUESTS_2_4,
-    absent_replica=(Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    absent_replica=(Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.REPLICA_NOT_AVAILABLE),
     returns_stable_offset_to_all=False,
     names_success=False,
     unknown_key_type="unparsable",
@@ -292,5 +295,6 @@ REQUESTS_0_10 = replace(
     deletion_disabled="waits",
     orders_replicas=False,
     divides_java_maps=True,
+    knows_future_replicas=False,
 )
 REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True, groups_in_java_maps="none")

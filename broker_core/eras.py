@@ -138,6 +138,8 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_producers_before_roll: whether a leader checks a batch's sequence number before it rolls a segment for
             it; since 2.4 it rolls first, also for a batch that it then refuses.
         checks_cut_off_batches: whether the magic of a batch is checked also if the batch is incomplete (2.0).
+        converts_in_pieces: whether records are converted for an old version of Fetch while they are sent, so that the
+            size of what was read is kept (KIP-283, 2.0), or before.
         knows_zstd: whether zstd is a codec (KIP-110, 2.1), or an unknown one.
         unknown_sequences: the response to a sequence number above 0 of a producer without a last sequence number at the
             leader. "taken": it is accepted if the epoch is unknown, too (KIP-360, 2.5), and refused with
@@ -157,6 +159,7 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_coordinators: bool = True
     checks_producers_before_roll: bool = False
     checks_cut_off_batches: bool = True
+    converts_in_pieces: bool = True
     knows_zstd: bool = True
     unknown_sequences: UnknownSequences = "taken"
 
@@ -396,6 +399,7 @@ _1_1 = replace(
         checks_producers_before_roll=True,
         checks_coordinators=False,
         checks_cut_off_batches=False,
+        converts_in_pieces=False,
         knows_zstd=False,
         unknown_sequences="unknown producer before marker",
     ),

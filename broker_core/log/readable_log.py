@@ -106,13 +106,14 @@ class ReadableLog:
         upper_bound: int | None = None,
         min_one_message: bool = True,
         cuts_batches: bool = False,
+        cuts_first: bool = False,
     ) -> ReadInfo:
         """Returns complete batches from the one that holds `offset`, below `upper_bound` (default: the log's end).
 
         At most `max_bytes`, but with `min_one_message` always the first batch; never past the end of a segment. With
-        `cuts_batches` the beginning of one more batch fills the rest of `max_bytes`. The result is empty if `offset` is
-        at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log, and UNKNOWN_SERVER_ERROR for a negative
-        size.
+        `cuts_batches` the beginning of one more batch fills the rest of `max_bytes`, with `cuts_first` also if that is
+        the first one. The result is empty if `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of
+        the log, and UNKNOWN_SERVER_ERROR for a negative size.
         """
         local = self._local
         end_offset = local.log_end_offset
@@ -131,8 +132,12 @@ class ReadableLog:
                 if bound_segment is segment:
                     end = bound_position
             data, next_offset = (
-                segment.read(position, max_bytes, end, min_one_message, cuts_batches) if end > position else (b"", None)
+                segment.read(position, max_bytes, end, min_one_message, cuts_batches, cuts_first)
+                if end > position
+                else (b"", None)
             )
+            if next_offset is None and cuts_first:
+                return ReadInfo(data, segment.base_offset, position, offset, offset)
             if next_offset is not None:
                 return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
         return ReadInfo(b"", segment.base_offset, position, offset, offset)

@@ -259,18 +259,25 @@ class LogSegment:
             steps_back *= 2
 
     def read(
-        self, position: int, max_bytes: int, end: int, min_one_message: bool, cuts_batches: bool = False
+        self,
+        position: int,
+        max_bytes: int,
+        end: int,
+        min_one_message: bool,
+        cuts_batches: bool = False,
+        cuts_first: bool = False,
     ) -> tuple[bytes, int | None]:
         """(bytes, offset after the whole batches): those from `position` to `end`, as many as fit into `max_bytes`.
 
         `position` and `end` are batch boundaries. With `min_one_message` the first batch is returned even if it alone
-        is larger; with `cuts_batches` the beginning of one more fills the rest. The offset is None if nothing fits.
+        is larger; with `cuts_batches` the beginning of one more fills the rest, with `cuts_first` also if no other
+        fits. The offset is None if nothing fits.
         """
         stop = end
         if end - position > max_bytes:
             end = self._last_boundary(position, position + max_bytes, min_one_message)
             if end == position:
-                return b"", None
+                return self.log.read(position, max_bytes) if cuts_first else b"", None
             stop = max(end, position + max_bytes) if cuts_batches else end
         data = self.log.read(position, stop - position)
         tail = self._tail_positions

@@ -27,12 +27,19 @@ class UnsupportedCompression(ValueError):
     """The first batch is compressed with zstd, which old consumers do not support."""
 
 
-def down_convert(data: bytes, magic: int, first_offset: int) -> bytes:
+def down_convert(data: bytes, magic: int, first_offset: int, *, keeps_size: bool = True) -> bytes:
     """The batches of `data` as messages of `magic` (0 or 1), as sent in response to a fetch at `first_offset`.
+
+    With `keeps_size` the result is filled up to the size of `data`, which Kafka has announced by then. Without it an
+    incomplete batch at the end is left out, and `data` is returned as it is if no record in it is converted.
 
     Raises UnsupportedCompression, InvalidRecord and UnreadableRecords for the contents of the first batch.
     """
     batches = list(iterate_batches(data))
+    if not keeps_size:
+        old = [batch for batch in batches if batch[1].magic <= magic]
+        converted = b"".join(_pieces(data, batches, magic, first_offset, _PIECE_BYTES))
+        return data if len(converted) == sum(header.size for _, header in old) else converted
     first = next(_pieces(data, batches, magic, first_offset, 0), b"")
     if not first:
         size = _OVERFLOW.size if batches else 0

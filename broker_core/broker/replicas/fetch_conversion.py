@@ -22,6 +22,7 @@ def convert(
     answer: FetchPartitionResponse, requested: FetchPartition, config: LogConfig, version: int, is_follower: bool
 ) -> FetchPartitionResponse:
     """The response as a reader of this version of Fetch supports it. `config` is the log's."""
+    keeps_size = config.behaviour.converts_in_pieces
     if config.target_compression is CompressionType.ZSTD and version < _ZSTD_VERSION:
         return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
     if answer.error is Errors.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_VERSION:
@@ -32,7 +33,7 @@ def convert(
     if not (is_follower or config.message_downconversion_enable):
         return _unreadable(answer, Errors.UNSUPPORTED_VERSION)
     try:
-        records = down_convert(answer.records, magic, requested.fetch_offset)
+        records = down_convert(answer.records, magic, requested.fetch_offset, keeps_size=keeps_size)
     except UnsupportedCompression:
         return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
     except CorruptRecord:

@@ -3,6 +3,7 @@
 from broker_core.broker.common.rpc_text import describe_fetched
 from broker_core.broker.replicas.delayed import DelayedFetch
 from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
+from broker_core.broker.replicas.offset_lookups import FUTURE_REPLICA
 from broker_core.broker.replicas.read_replicas import LEADER, preferred_read_replica
 from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.broker.replicas.replica_access import ReplicaAccess
@@ -132,7 +133,8 @@ class Fetches:
         name, replica_id = requested.partition, body.replica_id
         partition = self._partitions.get(name)
         if partition is None:
-            return FetchPartitionResponse(name, self._replicas.not_leader(name, body.from_follower))
+            may_follow = body.from_follower and self._replicas.metadata.is_known(name)
+            return FetchPartitionResponse(name, self._replicas.not_leader(name, may_follow))
         if requested.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
             error = self._replicas.epoch_error(partition, requested.current_leader_epoch, body.from_follower)
             if error is not None:
@@ -164,7 +166,7 @@ class Fetches:
                     diverging_epoch=diverging,
                     last_stable_offset=log.last_stable_offset(partition.high_watermark),
                 )
-        if replica_id < 0:
+        if replica_id < 0 and not (replica_id == FUTURE_REPLICA and self._replicas.era.requests.knows_future_replicas):
             return self._read_for_consumer(partition, requested, body, left, min_one_message)
         if fetch_offset == end_offset or (self._quota.throttled and self._holds_back(partition, replica_id)):
             records = b""
@@ -218,6 +220,7 @@ class Fetches:
                     bound,
                     min_one_message,
                     body.cuts_batches,
+                    self._cuts_first(body),
                 )
             except KafkaException as refused:
                 return FetchPartitionResponse(
@@ -229,6 +232,11 @@ class Fetches:
             elif most > 0 and offset < bound:
                 aborted = None  # The first batch does not fit: aborted transactions are null.
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
+
+    def _cuts_first(self, body: FetchRequest) -> bool:
+        """Whether a first batch that is larger than requested is returned in part."""
+        converts_late = self._replicas.era.log.converts_in_pieces
+        return body.cuts_batches and body.version < SOFT_LIMIT_VERSION and not converts_late
 
     def _is_stale(self, name: str, replica_id: int) -> bool:
         """Whether the high watermark has advanced since a follower last fetched (`lastSentHighWatermark`)."""

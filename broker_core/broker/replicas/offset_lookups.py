@@ -18,6 +18,8 @@ from broker_core.wire.messages import (
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2
 """The replica id of a reader that any replica serves."""
+FUTURE_REPLICA = -3
+"""The replica id with which a broker reads its own log, to move it to another directory (KIP-113)."""
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3

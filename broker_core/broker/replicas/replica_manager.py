@@ -247,13 +247,10 @@ class ReplicaManager:
 
     def not_leader(self, name: str, from_follower: bool = False) -> Errors:
         """The error for a partition that this broker does not lead: other brokers host it, or it is unknown."""
-        if name not in self.host.metadata.partitions:
+        era = self.era.requests
+        if name not in self.host.metadata.partitions and (era.looks_for_partitions or not from_follower):
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
-        return (
-            Errors.NOT_LEADER_OR_FOLLOWER
-            if name in self.partitions
-            else self.era.requests.absent_replica[from_follower]
-        )
+        return Errors.NOT_LEADER_OR_FOLLOWER if name in self.partitions else era.absent_replica[from_follower]
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False

@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
+from broker_core.broker.replicas.offset_lookups import DEBUGGING_CONSUMER, FUTURE_REPLICA
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation
 from broker_core.broker.translation.leaders import current_leader, endpoints
@@ -102,12 +103,19 @@ def _body(request: Any, context: RequestContext) -> Any:
         min(request.max_bytes, context.broker.config.fetch_max_bytes),
         tuple(partitions),
         replica_epoch=replica.replica_epoch if is_new else -1,
-        from_follower=version >= _FOLLOWER_VERSION,
+        from_follower=version >= _FOLLOWER_VERSION or _reads_any_replica(request.replica_id, context),
         version=version,
         cuts_batches=True,
         isolation_level=request.isolation_level,
         rack_id=request.rack_id if version >= _FOLLOWER_VERSION else "",
     )
+
+
+def _reads_any_replica(replica_id: int, context: RequestContext) -> bool:
+    """Whether a request is served by any replica, whatever its version (before 2.0)."""
+    era = context.broker.era.requests
+    is_broker = replica_id == FUTURE_REPLICA and era.knows_future_replicas
+    return (is_broker or replica_id == DEBUGGING_CONSUMER) and not era.looks_for_partitions
 
 
 def _refused(request: Any, version: int, error: Errors) -> Any:
@@ -151,7 +159,15 @@ def _rows(
         elif context.version >= _TOPIC_IDS_VERSION and context.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
             row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
         rows.append((key, row))
-    return sorted(rows, key=lambda each: _UNKNOWN.index(each[1].error) + 1 if each[1].error in _UNKNOWN else 0)
+    return sorted(rows, key=lambda each: _place(each[1], context))
+
+
+def _place(row: FetchPartitionResponse, context: RequestContext) -> int:
+    if row.error not in _UNKNOWN:
+        return 0
+    # Before 2.0 a partition that is missing in a known topic is looked for in its place.
+    is_missing = row.error is Errors.UNKNOWN_TOPIC_ID or not context.broker.metadata.is_known(row.partition)
+    return _UNKNOWN.index(row.error) + 1 if is_missing else 0
 
 
 def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
