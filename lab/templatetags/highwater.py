@@ -200,7 +200,8 @@ def avatar(context: template.Context) -> str:
 
 def initials(name: str) -> str:
     """`Chen Yu` -> `CY`, `lin.wang` -> `LW`, `ada` -> `A`, `陈宇` -> `陈`."""
-    first, *more = re.findall(r"[^\s._@+-]+", name) or [name]
+    words: list[str] = re.findall(r"[^\s._@+-]+", name) or [name]
+    first, *more = words
     if not first.isascii() or not more:
         return first[:1].upper()
     return (first[0] + more[0][0]).upper()
