@@ -90,12 +90,14 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         operations_not_requested: the authorized operations of a client that did not ask for them.
         reads_partition_maps: whether partitions of a request become a map first: topics without partitions are lost,
             and a partition that is named twice is there once.
-        groups_in_java_maps: whether topics and their partitions are in the order of Java's hash maps in a response: in
-            that of no API; of most, but only topics in those with offsets of groups (2.4); or of all (0.9).
+        groups_in_maps: whether topics and their partitions are in the order of hash maps in a response: in that of no
+            API; of Java in most, but only topics in those with offsets of groups (2.4); of Java in all (0.9); or of
+            Scala in all.
         divides_java_maps: whether Produce divides the map of the request into others of Java (0.9), or into maps of
             Scala (0.11), before its response is put together.
         partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
             a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
+        looks_for_topics: whether Fetch refuses an unknown topic before it looks for a replica (0.9).
         knows_future_replicas: whether the replica id -3 is that of a broker that reads its own log (KIP-113, 1.1), or
             that of any consumer.
         sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).
@@ -141,9 +143,10 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     unknown_key_type: Literal["invalid request", "server error", "unparsable"] = "invalid request"
     operations_not_requested: int = -(2**31)
     reads_partition_maps: bool = False
-    groups_in_java_maps: Literal["none", "most", "all"] = "none"
+    groups_in_maps: Literal["none", "most", "all", "scala"] = "none"
     divides_java_maps: bool = False
     partition_map: Literal["sorted", "long", "hash"] = "sorted"
+    looks_for_topics: bool = True
     knows_future_replicas: bool = True
     sessions_keep_epochs: bool = True
     sessions_move_all: bool = False
@@ -253,7 +256,7 @@ REQUESTS_2_4 = RequestBehaviour(
     unknown_key_type="server error",
     operations_not_requested=0,
     reads_partition_maps=True,
-    groups_in_java_maps="most",
+    groups_in_maps="most",
     partition_map="long",
     sessions_keep_epochs=False,
     sessions_move_all=True,
@@ -276,7 +279,7 @@ REQUESTS_1_1 = replace(
     returns_stable_offset_to_all=False,
     names_success=False,
     unknown_key_type="unparsable",
-    groups_in_java_maps="all",
+    groups_in_maps="all",
     partition_map="hash",
     refuses_records=Errors.CORRUPT_MESSAGE,
     reads_batches="one",
@@ -297,4 +300,6 @@ REQUESTS_0_10 = replace(
     divides_java_maps=True,
     knows_future_replicas=False,
 )
-REQUESTS_0_8 = replace(REQUESTS_0_10, checks_acks=False, orders_replicas=True, groups_in_java_maps="none")
+REQUESTS_0_8 = replace(
+    REQUESTS_0_10, checks_acks=False, orders_replicas=True, groups_in_maps="scala", looks_for_topics=False
+)

@@ -41,6 +41,23 @@ def partition_code(partition: str) -> int:
     return ((31 + number) * 31 + string_code(topic)) & 0xFFFFFFFF
 
 
+def case_class_code(partition: str) -> int:
+    """`hashCode` of "orders-0" as Scala's case class `TopicAndPartition`: MurmurHash3 of its fields."""
+    topic, number = parse_requested(partition)
+    code = 0xCAFEBABE
+    for field in (string_code(topic), number & 0xFFFFFFFF):
+        mixed = _rotated(field * 0xCC9E2D51 & 0xFFFFFFFF, 15) * 0x1B873593 & 0xFFFFFFFF
+        code = _rotated(code ^ mixed, 13) * 5 + 0xE6546B64 & 0xFFFFFFFF
+    code ^= 2
+    code = (code ^ code >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    code = (code ^ code >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return code ^ code >> 16
+
+
+def _rotated(code: int, left: int) -> int:
+    return (code << left | code >> BITS_OF_HASH - left) & 0xFFFFFFFF
+
+
 def hash_map_order(
     keys: Sequence[str], initial_capacity: int = 16, code: Callable[[str], int] = string_code
 ) -> list[str]:

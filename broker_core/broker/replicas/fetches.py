@@ -133,7 +133,8 @@ class Fetches:
         name, replica_id = requested.partition, body.replica_id
         partition = self._partitions.get(name)
         if partition is None:
-            may_follow = body.from_follower and self._replicas.metadata.is_known(name)
+            is_known = self._replicas.metadata.is_known(name) or not self._replicas.era.requests.looks_for_topics
+            may_follow = body.from_follower and is_known
             return FetchPartitionResponse(name, self._replicas.not_leader(name, may_follow))
         if requested.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
             error = self._replicas.epoch_error(partition, requested.current_leader_epoch, body.from_follower)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import RequestContext, Translation, by_topic, partitions_of
-from broker_core.broker.translation.map_order import in_java_maps, known_first
+from broker_core.broker.translation.map_order import in_maps, known_first
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -28,7 +28,7 @@ def _answer(body: DeleteRecordsResponse, request: Any, context: RequestContext) 
         )
         for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
     ]
-    return _WIRE.type(topics=in_java_maps(topics, context, lambda names: known_first(names, context)))
+    return _WIRE.type(topics=in_maps(topics, context, lambda names: known_first(names, context)))
 
 
 DELETE_RECORDS = Translation(_body, _answer)

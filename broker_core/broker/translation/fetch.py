@@ -7,6 +7,7 @@ from broker_core.broker.replicas.offset_lookups import DEBUGGING_CONSUMER, FUTUR
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation
 from broker_core.broker.translation.leaders import current_leader, endpoints
+from broker_core.broker.translation.map_order import fetched_in_maps
 from broker_core.errors import Errors
 from broker_core.partitions import requested_partition
 from broker_core.texts import text
@@ -199,16 +200,17 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
         if not topics or topics[-1][0] != topic:
             topics.append((topic, []))  # The partitions of a session may be interleaved: each run gets its own entry.
         topics[-1][1].append(partition)
+    responses = [
+        _WIRE.FetchableTopicResponse(
+            topic="" if version >= _TOPIC_IDS_VERSION else topic,
+            topic_id=topic if version >= _TOPIC_IDS_VERSION else NO_TOPIC_ID,
+            partitions=partitions,
+        )
+        for topic, partitions in topics
+    ]
     return _WIRE.type(
         session_id=session.session_id if session is not None else 0,
-        responses=[
-            _WIRE.FetchableTopicResponse(
-                topic="" if version >= _TOPIC_IDS_VERSION else topic,
-                topic_id=topic if version >= _TOPIC_IDS_VERSION else NO_TOPIC_ID,
-                partitions=partitions,
-            )
-            for topic, partitions in topics
-        ],
+        responses=fetched_in_maps(responses, context),
         node_endpoints=endpoints(_WIRE, leaders, context),
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from broker_core.broker.replicas.offset_lookups import CONSUMER
 from broker_core.broker.translation.common import RequestContext, Translation, as_map, partitions_of
-from broker_core.broker.translation.map_order import in_java_maps, looked_up
+from broker_core.broker.translation.map_order import in_maps, looked_up
 from broker_core.errors import Errors
 from broker_core.texts import text
 from broker_core.wire.errors import WireError
@@ -81,7 +81,7 @@ def _answer(body: ListOffsetsResponse, request: Any, context: RequestContext) ->
         )
         for topic in request.topics
     ]
-    return _WIRE.type(topics=in_java_maps(as_map(topics, context), context, looked_up))
+    return _WIRE.type(topics=in_maps(as_map(topics, context), context, looked_up))
 
 
 LIST_OFFSETS = Translation(_body, _answer)

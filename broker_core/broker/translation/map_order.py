@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from broker_core.broker.translation.common import RequestContext, by_topic, index_of, partitions_of
 from broker_core.config_defs.java_text import (
+    case_class_code,
     concurrent_map_order,
     hash_map_order,
     long_code,
@@ -26,26 +27,53 @@ _NOT_ADDED = {Errors.TOPIC_AUTHORIZATION_FAILED, Errors.UNKNOWN_TOPIC_OR_PARTITI
 _NOT_WRITTEN = {Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT}
 
 
-def in_java_maps(
+def in_maps(
     topics: list[Any],
     context: RequestContext,
     order: Callable[[list[str]], list[str]],
     name: str = "name",
     partitions: str = "partitions",
+    in_first: Callable[[list[str]], list[str]] = list,
 ) -> list[Any]:
-    """The topics of a response in the order of a `HashMap` of topics, whose values are `HashMap`s of partitions.
+    """The topics of a response in the order of a `HashMap` of topics, whose values are `HashMap`s of partitions, or of
+    maps of Scala (0.8).
 
     `order` gives the order of the partitions in the map of an API from which these are filled: it decides in what order
-    topics and partitions are that collide.
+    topics and partitions are that collide. `in_first` gives that in the first map of Scala.
     """
-    how = context.broker.era.requests.groups_in_java_maps
+    how = context.broker.era.requests.groups_in_maps
     if how == "none":
         return topics
     names = list(dict.fromkeys(each for each, _ in partitions_of(topics, name, partitions)))
+    if how == "scala":
+        return _in_scala(topics, in_first(names), name, partitions)
     placed = _as_placed(topics, order(names), name, partitions)
     if how == "most":
         placed.reverse()  # `computeIfAbsent` puts a topic before those that it collides with.
     return _in_java(placed, name, partitions)
+
+
+def _in_scala(topics: list[Any], names: list[str], name: str = "name", partitions: str = "partitions") -> list[Any]:
+    """The topics as `groupBy` finds them in an immutable map, and their partitions as they are in that."""
+    placed = _as_placed(topics, old_scala_set_order(names, case_class_code), name, partitions)
+    named = {getattr(topic, name): topic for topic in placed}
+    return [named[each] for each in old_scala_set_order(old_scala_map_order(named))]
+
+
+def in_mutable_map(names: list[str]) -> list[str]:
+    """The partitions of a Produce of 0.8."""
+    return old_scala_map_order(names, case_class_code)
+
+
+def fetched_in_maps(topics: list[Any], context: RequestContext) -> list[Any]:
+    """The topics of a response to Fetch, which only 0.8 keeps in maps; each has one of its own of its partitions."""
+    if context.broker.era.requests.groups_in_maps != "scala":
+        return topics
+    topics = _in_scala(topics, [name for name, _ in partitions_of(topics, "topic")], "topic")
+    for topic in topics:
+        rows = {str(index_of(row)): row for row in topic.partitions}
+        topic.partitions = [rows[index] for index in old_scala_set_order(rows, lambda index: int(index) & 0xFFFFFFFF)]
+    return topics
 
 
 def looked_up(names: list[str]) -> list[str]:
@@ -99,7 +127,7 @@ def in_order_of_markers(markers: Mapping[int, Mapping[str, Errors]], context: Re
     """The producer ids of a response to WriteTxnMarkers, in a `ConcurrentHashMap`: first those for which there is a
     partition that the broker does not host.
     """
-    if context.broker.era.requests.groups_in_java_maps == "none":
+    if context.broker.era.requests.groups_in_maps == "none":
         return list(markers)
     late = [producer_id for producer_id, errors in markers.items() if not _NOT_WRITTEN & set(errors.values())]
     early = [producer_id for producer_id in markers if producer_id not in late]
@@ -138,6 +166,14 @@ def _in_java(topics: list[Any], name: str = "name", partitions: str = "partition
     return _by_name(topics, name)
 
 
+def in_set(names: Iterable[str], context: RequestContext) -> list[str]:
+    """The topics of a Metadata request, which Kafka puts into an immutable set; those that do not exist come last."""
+    if context.broker.era.requests.groups_in_maps == "none":
+        return list(names)
+    known = context.broker.metadata.topic_ids
+    return sorted(old_scala_set_order(names), key=lambda name: name not in known)
+
+
 def in_cache_order(topic: str, rows: list[tuple[int, T]], context: RequestContext) -> list[tuple[int, T]]:
     """The partitions of a topic, with their indexes, in the order of the map in the metadata cache. It was filled in
     the order of that in the controller or in its request.
@@ -167,8 +203,11 @@ def committed_topics(
 ) -> list[Any]:
     """The topics of a response to OffsetCommit or TxnOffsetCommit, of the types `name`Topic and `name`Partition."""
     in_transaction = name.startswith("Txn")
-    how = context.broker.era.requests.groups_in_java_maps
-    if how == "none":
+    how = context.broker.era.requests.groups_in_maps
+    if how == "scala":
+        requested = dict(partitions_of(topics))
+        by_name = by_topic((each, dict(rows)[each]) for each in requested)
+    elif how == "none":
         by_name = _missing_first(rows, topics, context)
     else:
         errors = dict(rows)
@@ -184,6 +223,8 @@ def committed_topics(
     ]
     if how == "all":
         return _in_java(listed)
+    if how == "scala":
+        return _in_scala(listed, list(requested))
     return _by_name(listed, "name") if how == "most" else listed
 
 
@@ -207,10 +248,13 @@ def _missing_first(
 
 def fetched_topics(topics: list[Any], requested: list[Any] | None, context: RequestContext) -> list[Any]:
     """The topics of a response to OffsetFetch. `requested` None: all partitions of the group."""
-    how = context.broker.era.requests.groups_in_java_maps
+    how = context.broker.era.requests.groups_in_maps
     if how == "none":
         return topics
     rows = dict(partitions_of(topics))
+    if how == "scala":
+        names = sorted(rows, key=lambda name: rows[name].error_code == Errors.NONE.code)
+        return _in_scala(topics, names)
     if requested is None:
         names = old_scala_map_order(rows, partition_code)
     else:
@@ -222,8 +266,8 @@ def fetched_topics(topics: list[Any], requested: list[Any] | None, context: Requ
 def _commit_names(given: Iterable[str], context: RequestContext, in_transaction: bool) -> list[str]:
     """The partitions of a commit in the map of those that the broker knows, to which the others are added."""
     names = list(given)
-    how = context.broker.era.requests.groups_in_java_maps
-    if how == "none":
+    how = context.broker.era.requests.groups_in_maps
+    if how in ("none", "scala"):
         return _commit_names_with_ids(names, context)
     if in_transaction:
         return known_first(names, context)

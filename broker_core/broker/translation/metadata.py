@@ -9,7 +9,7 @@ from broker_core.broker.translation.common import (
     Translation,
     by_topic,
 )
-from broker_core.broker.translation.map_order import in_cache_order
+from broker_core.broker.translation.map_order import in_cache_order, in_set
 from broker_core.config_defs.java_text import hash_map_order
 from broker_core.errors import Errors
 from broker_core.topics import INTERNAL_TOPICS
@@ -40,7 +40,7 @@ def _body(request: Any, context: RequestContext) -> Any:
     topics = None
     if request.topics is not None and (request.topics or context.version > 0):
         names = [context.topic_of(topic_id) for topic_id in _ids(request)] or [topic.name for topic in request.topics]
-        topics = tuple(dict.fromkeys(name for name in names if name is not None))
+        topics = tuple(in_set(dict.fromkeys(name for name in names if name is not None), context))
     create = context.version < _FLAG_VERSION or request.allow_auto_topic_creation
     return MetadataRequest(topics, create)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import RequestContext, Translation, as_map, partitions_of
-from broker_core.broker.translation.map_order import compared, in_java_maps
+from broker_core.broker.translation.map_order import compared, in_maps
 from broker_core.wire.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from broker_core.wire.schemas import SCHEMAS
 
@@ -38,7 +38,7 @@ def _answer(body: OffsetForLeaderEpochResponse, request: Any, context: RequestCo
         )
         for topic in request.topics
     ]
-    return _WIRE.type(topics=in_java_maps(topics, context, compared, name="topic"))
+    return _WIRE.type(topics=in_maps(topics, context, compared, name="topic"))
 
 
 OFFSET_FOR_LEADER_EPOCH = Translation(_body, _answer)

@@ -8,7 +8,7 @@ from msgspec import structs
 from broker_core.broker.common.produce_rules import ONE_BATCH_VERSION, has_fatal_null
 from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
-from broker_core.broker.translation.map_order import divided, in_java_maps
+from broker_core.broker.translation.map_order import divided, in_maps, in_mutable_map
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
@@ -105,12 +105,19 @@ def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any
             partitions.append(partition)
         topics.append(_WIRE.TopicProduceResponse(name=topic, partition_responses=partitions))
 
+    requested = dict(partitions_of(request.topic_data, partitions="partition_data"))
+
     def in_old_maps(_: list[str]) -> list[str]:
         by_name = {each.partition: each for each in body.partitions}
-        requested = dict(partitions_of(request.topic_data, partitions="partition_data"))
         return divided(_groups(by_name, requested, context.broker.metadata.is_known), context)
 
-    responses = in_java_maps(topics, context, in_old_maps, partitions="partition_responses")
+    responses = in_maps(
+        topics,
+        context,
+        in_old_maps,
+        partitions="partition_responses",
+        in_first=lambda _: in_mutable_map(list(requested)),
+    )
     return _WIRE.type(responses=responses, node_endpoints=endpoints(_WIRE, leaders, context))
 
 

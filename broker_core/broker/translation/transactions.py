@@ -16,7 +16,7 @@ from broker_core.broker.translation.map_order import (
     added,
     commit_order,
     committed_topics,
-    in_java_maps,
+    in_maps,
     in_order_of_markers,
     marked,
 )
@@ -134,7 +134,7 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
             name: Errors.of(each.partition_error_code)
             for name, each in partitions_of(topics, partitions="results_by_partition")
         }
-        ordered = in_java_maps(topics, context, lambda names: added(names, errors), partitions="results_by_partition")
+        ordered = in_maps(topics, context, lambda names: added(names, errors), partitions="results_by_partition")
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=ordered)
     # Of duplicate transactions the first one counts.
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
@@ -214,7 +214,7 @@ def _marker_topics(errors: dict[str, Errors], context: RequestContext) -> list[A
         )
         for topic, rows in by_topic(errors.items()).items()
     ]
-    return in_java_maps(topics, context, lambda names: marked(names, errors))
+    return in_maps(topics, context, lambda names: marked(names, errors))
 
 
 def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitRequest:
