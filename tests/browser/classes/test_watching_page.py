@@ -233,6 +233,23 @@ def test_a_follower_returns_to_act_takes_over_and_may_go_on_during_a_hold(staff:
     expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
 
 
+def test_a_hold_leaves_everyone_where_they_were_when_it_began(staff: Page, ada: Page) -> None:
+    lead(staff)
+    expect(sentence(ada)).to_contain_text("You are following Instructor.")
+    for is_alone in (False, True):
+        if is_alone:
+            sentence(ada).get_by_role("button", name="Return to my lab").click()
+            expect(sentence(ada)).to_be_empty()
+        staff.get_by_role("button", name="Hold everyone").click()
+        expect(sentence(ada)).to_contain_text("asks for your attention. Your lab is paused.")
+        staff.get_by_role("button", name=re.compile("^Release")).click()
+        if is_alone:
+            expect(sentence(ada)).to_be_empty()
+            expect(play(ada)).not_to_have_attribute("aria-disabled", "true")
+        else:
+            expect(sentence(ada)).to_contain_text("You are following Instructor.")
+
+
 def test_a_field_keeps_the_focus_when_the_right_to_it_ends(staff: Page, ada: Page) -> None:
     look_in(staff)
     staff.get_by_role("button", name="Help in this lab").click()

@@ -84,6 +84,18 @@ const newestOf = (lab) => ({
   group: "", overlay: "",
 });
 
+/** Whether the visitor worked alone when the hold began. */
+let wasAlone = false;
+
+/** While they are held they follow; then they are again where they were. @param {boolean} is */
+function setHeld(is) {
+  const was = isHeld.peek();
+  if (is && !was) wasAlone = !isFollowing.peek();
+  isHeld.value = is;
+  if (is) follow();
+  else if (was && wasAlone) queueMicrotask(leave);
+}
+
 function followLead() {
   /** @type {number | string} */
   let term = 0;
@@ -98,8 +110,7 @@ function followLead() {
       if (from && mine?.follows !== false) follow();
     }
     if (leadView && from && !from.isStage) led(/** @type {PageView} */ (/** @type {unknown} */ (leadView)), term);
-    isHeld.value = Boolean(hold) && !mine?.out_of_hold && Boolean(from);
-    if (isHeld.value) follow();
+    setHeld(Boolean(hold) && !mine?.out_of_hold && Boolean(from));
   });
   // A state of the class is taken for work alone.
   addEventListener("hw-works-alone", () => {
