@@ -138,6 +138,14 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_producers_before_roll: whether a leader checks a batch's sequence number before it rolls a segment for
             it; since 2.4 it rolls first, also for a batch that it then refuses.
         checks_cut_off_batches: whether the magic of a batch is checked also if the batch is incomplete (2.0).
+        newest_magic: the newest message format: with batches (2, KIP-98, 0.11), with timestamps (1, 0.10), or without
+            (0). A message of a newer one is read as if it were of this.
+        mixes_batches: whether what a client sends for a partition may be of several formats, or several compressed
+            batches (until 2.4).
+        collects_record_errors: whether all records of a batch are checked, and an invalid timestamp counts most
+            (KIP-467, 2.5), or checks end with the first error.
+        checks_missing_timestamps: whether a record without a timestamp is too old for a limit of its difference to the
+            broker's time (0.10).
         converts_in_pieces: whether records are converted for an old version of Fetch while they are sent, so that the
             size of what was read is kept (KIP-283, 2.0), or before.
         knows_zstd: whether zstd is a codec (KIP-110, 2.1), or an unknown one.
@@ -159,6 +167,10 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_coordinators: bool = True
     checks_producers_before_roll: bool = False
     checks_cut_off_batches: bool = True
+    newest_magic: Literal[0, 1, 2] = 2
+    mixes_batches: bool = False
+    collects_record_errors: bool = True
+    checks_missing_timestamps: bool = False
     converts_in_pieces: bool = True
     knows_zstd: bool = True
     unknown_sequences: UnknownSequences = "taken"
@@ -344,6 +356,7 @@ _2_4 = replace(
         index_rule="append",
         ends_empty_transactions=True,
         knows_delete_horizons=False,
+        collects_record_errors=False,
         unknown_sequences="unknown producer",
     ),
     log_dir=replace(
@@ -399,6 +412,7 @@ _1_1 = replace(
         checks_producers_before_roll=True,
         checks_coordinators=False,
         checks_cut_off_batches=False,
+        mixes_batches=True,
         converts_in_pieces=False,
         knows_zstd=False,
         unknown_sequences="unknown producer before marker",
@@ -420,7 +434,7 @@ _0_10 = replace(
     defaults=DEFAULTS_0_10,
     apis=APIS_0_10,
     replication=replace(_1_1.replication, truncation="HW", beyond_leader_end="hang"),
-    log=replace(_1_1.log, has_producer_snapshots=False),
+    log=replace(_1_1.log, has_producer_snapshots=False, newest_magic=1, checks_missing_timestamps=True),
     log_dir=replace(_1_1.log_dir, has_log_start_checkpoint=False, deleted_folders="next round"),
     zookeeper=replace(_1_1.zookeeper, paths=(*_1_1.zookeeper.paths[:7], "/config/topics", "/config/clients")),
     transactions=replace(_1_1.transactions, are_supported=False, producer_ids_at_start=False),
@@ -443,7 +457,7 @@ _0_8 = replace(
         reelection_keeps_followers=False,
     ),
     isr=replace(_0_10.isr, lag="fetches_and_messages", checks_per_lag_time=1, notifies_controller=False),
-    log=replace(_0_10.log, has_time_index=False),
+    log=replace(_0_10.log, has_time_index=False, newest_magic=0),
     log_dir=replace(_0_10.log_dir, meta_properties=(), deleted_folders="at once"),
     zookeeper=replace(
         _0_10.zookeeper,

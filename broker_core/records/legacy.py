@@ -25,11 +25,19 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 _CRC = struct.Struct(">I")
 _LENGTH = struct.Struct(">i")
 _TIMESTAMP = struct.Struct(">q")
+_MAGIC_AT = 16
+_OTHER_MAGIC = 0x7F
+"""That of a message which does not have the magic of its wrapper."""
+_CODECS = (CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
 
 KeyedRecord = tuple[int, int, bytes | None, bytes | None]
 """(offset, timestamp in ms, key, value)"""
+
+
+class EmptyWrapper(InvalidRecord):
+    """A compressed message without messages in it."""
 
 
 class LegacyRecord:
@@ -116,7 +124,7 @@ class LegacyRecord:
             raise InvalidRecord(text("fault.zstd_in_old_formats"))
         data = self.value
         if data is None:
-            raise InvalidRecord(text("fault.wrapper_null", offset=self.offset))
+            raise EmptyWrapper(text("fault.wrapper_null", offset=self.offset))
         data = decompress(self.codec, data, self.magic)
         append_time = self.timestamp if self.has_append_time else None
         inner = []
@@ -127,7 +135,7 @@ class LegacyRecord:
             message.append_time = append_time
             inner.append(message)
         if not inner:
-            raise InvalidRecord(text("fault.wrapper_empty", offset=self.offset))
+            raise EmptyWrapper(text("fault.wrapper_empty", offset=self.offset))
         return inner
 
     @property
@@ -214,6 +222,56 @@ def with_timestamp(message: bytes, timestamp: int, is_append_time: bool) -> byte
     changed[18:26] = _TIMESTAMP.pack(timestamp)
     changed[12:16] = _CRC.pack(zlib.crc32(changed[16:]))
     return bytes(changed)
+
+
+def as_known(data: bytes, newest: int) -> bytes:
+    """Messages as a release reads them that does not look at the magic: those above its newest magic have the fields of
+    that one. They get this magic, and a CRC that is as right or wrong as theirs. From a message on whose size is
+    invalid nothing changes.
+    """
+    parts = []
+    at = 0
+    while at + LOG_OVERHEAD + MIN_SIZE <= len(data):
+        size = _OFFSET_AND_SIZE.unpack_from(data, at)[1]
+        end = at + LOG_OVERHEAD + size
+        if size < MIN_SIZE or end > len(data):
+            break
+        message = data[at:end]
+        parts.append(message if message[_MAGIC_AT] <= newest else _with_magic(message, newest))
+        at = end
+    return b"".join(parts) + data[at:]
+
+
+def _with_magic(message: bytes, magic: int) -> bytes:
+    content = bytearray(message[LOG_OVERHEAD:])
+    is_valid = _CRC.unpack_from(content)[0] == zlib.crc32(content[4:])
+    codec, was = content[5] & _CODEC_MASK, content[4]
+    content[4] = magic
+    if magic:
+        content[5] &= _CODEC_MASK | _LOG_APPEND_TIME  # Such a message is converted, which clears the other attributes.
+        if is_valid and codec in _CODECS:
+            content = bytearray(_with_inner_magic(bytes(content), codec, was, magic))
+    crc = zlib.crc32(content[4:])
+    content[:4] = _CRC.pack(crc if is_valid else crc ^ 1)
+    return message[:8] + len(content).to_bytes(4, "big") + bytes(content)
+
+
+def _with_inner_magic(content: bytes, codec: int, was: int, magic: int) -> bytes:
+    """The wrapper with the magic of the messages in it changed like its own, if they can be read."""
+    wrapper = LegacyRecord(0, content)
+    try:
+        value = wrapper.value or b""
+        inner = decompress(codec, value, magic)
+        messages = [(inner[at - LOG_OVERHEAD : at + size], inner[at + 4]) for _, at, size in _split(inner)]
+    except (CorruptRecord, UnreadableRecords):
+        return content
+    changed = [
+        _with_magic(message, magic if found == was else _OTHER_MAGIC) if found in (was, magic) else message
+        for message, found in messages
+    ]
+    packed = compress(CompressionType(codec), b"".join(changed), magic)
+    head = content[: len(content) - len(value) - _LENGTH.size]
+    return head + _LENGTH.pack(len(packed)) + packed if messages else content
 
 
 def _split(data: bytes) -> list[tuple[int, int, int]]:

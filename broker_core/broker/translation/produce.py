@@ -12,6 +12,7 @@ from broker_core.broker.translation.map_order import divided, in_maps, in_mutabl
 from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
+from broker_core.records.legacy import as_known
 from broker_core.records.record_batch import MAGIC_POSITION, MAGIC_V2
 from broker_core.texts import text
 from broker_core.wire.errors import WireError
@@ -31,6 +32,10 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     if readable == "several" or (readable == "one" and context.version >= ONE_BATCH_VERSION):
         for each in partitions.values():
             _refuse_unreadable(each.records or b"", is_alone=readable == "one")
+    newest = context.broker.era.log.newest_magic
+    if newest < MAGIC_V2:
+        for each in partitions.values():
+            each.records = as_known(each.records, newest) if each.records else each.records
     body = ProduceRequest(
         request.acks,
         request.timeout_ms,

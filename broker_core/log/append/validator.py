@@ -18,7 +18,14 @@ import msgspec
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
-from broker_core.records.legacy import LegacyRecord, build_message_set, read_message, with_offset, with_timestamp
+from broker_core.records.legacy import (
+    EmptyWrapper,
+    LegacyRecord,
+    build_message_set,
+    read_message,
+    with_offset,
+    with_timestamp,
+)
 from broker_core.records.record import (
     NO_TIMESTAMP,
     CorruptRecord,
@@ -111,6 +118,8 @@ class LogValidator:
         self.has_append_time = config.timestamp_type is TimestampType.LOG_APPEND_TIME
         self.is_compacted = config.is_compacted
         self.has_window = config.has_timestamp_window
+        # Before 0.11 the CRC of a message in a wrapper is not checked if the wrapper is built anew.
+        self.checks_rebuilt = config.behaviour.newest_magic == MAGIC_V2
 
     def validate(self, append: Append) -> ValidBatches:
         """Checks batches whose framing and CRC are right, and returns them as the leader will write them.
@@ -136,12 +145,13 @@ class LogValidator:
         source = append.codec
         target = source if self.target is None else self.target
         is_single = len(append.batches) == 1
-        if not is_single and (first.magic >= MAGIC_V2 or source):
+        mixes = self.config.behaviour.mixes_batches and first.magic < MAGIC_V2
+        if not is_single and (first.magic >= MAGIC_V2 or source) and not mixes:
             raise InvalidRecord("the append holds more than one batch, or more than one compressed message")
         if source or target:
             # Control records are compressed only if they arrived compressed.
             keeps_codec = source == target or (first.is_control and not source)
-            if not keeps_codec or first.magic != self.magic or self.magic == 0:
+            if not keeps_codec or first.magic != self.magic or self.magic == 0 or not is_single:
                 return self._rebuild(append, target)
             return self._keep_batch(append, first) if first.magic == MAGIC_V2 else self._keep_wrapper(append, first)
         is_foreign = first.magic != self.magic
@@ -189,6 +199,9 @@ class LogValidator:
         if any(message.offset != index for index, message in enumerate(messages)):
             # Some old clients do not count inner offsets from 0: their sets are corrected, not rejected.
             return self._rebuild(append, append.codec)
+        if not self.checks_rebuilt:
+            for message in messages:
+                message.ensure_valid()
         max_timestamp = max(message.timestamp for message in messages)
         last_offset = append.next_offset + len(messages) - 1
         stored = self._stamp_message(append, append.data[: header.size], header, max_timestamp, last_offset)
@@ -226,7 +239,7 @@ class LogValidator:
         self._check_header(append, header)
         if header.magic < MAGIC_V2:
             if header.compression:
-                messages = self._read_wrapper(append, header)
+                messages = self._read_wrapper(append, header, position)
             else:
                 messages = [read_message(append.data, position)]
                 self._refuse(append, header, self._examine_messages(header, messages))
@@ -291,7 +304,7 @@ class LogValidator:
 
     def _check_header(self, append: Append, header: BatchHeader) -> None:
         first = append.batches[0][1]
-        if header.magic != first.magic:
+        if header.magic != first.magic and not self.config.behaviour.mixes_batches:
             raise InvalidRecord(f"a batch has magic {header.magic}, the first of the append {first.magic}")
         if header.magic >= MAGIC_V2:
             count = header.record_count
@@ -349,14 +362,27 @@ class LogValidator:
             lowest >= append.now_ms - self.config.before_max_ms and highest <= append.now_ms + self.config.after_max_ms
         )
 
-    def _read_wrapper(self, append: Append, header: BatchHeader) -> list[LegacyRecord]:
-        """The messages in the one compressed message of the append, checked."""
-        messages = read_message(append.data).records()
+    def _read_wrapper(self, append: Append, header: BatchHeader, position: int = 0) -> list[LegacyRecord]:
+        """The messages in a compressed message of the append, checked."""
+        messages = self._unpack(read_message(append.data, position))
         for message in messages:
-            if message.magic == header.magic:
+            if message.magic == header.magic and self.checks_rebuilt:
                 message.ensure_valid()
         self._refuse(append, header, self._examine_messages(header, messages))
         return messages
+
+    def _unpack(self, wrapper: LegacyRecord) -> list[LegacyRecord]:
+        """Before 0.11 an offset of the wrapper that contradicts those in it does not count."""
+        try:
+            return wrapper.records()
+        except EmptyWrapper as error:
+            if self.checks_rebuilt:
+                raise
+            raise UnreadableRecords(error.rule) from error
+        except InvalidRecord:
+            if self.checks_rebuilt or not wrapper.offset:
+                raise
+            return LegacyRecord(0, wrapper.content).records()
 
     def _examine_messages(self, header: BatchHeader, messages: Iterable[LegacyRecord]) -> list[_Examined]:
         needs_key = self.is_compacted
@@ -380,6 +406,8 @@ class LogValidator:
             if found is not None:
                 kinds.add(found[0])
                 errors.append((index, found[1]))
+                if not self.config.behaviour.collects_record_errors:
+                    break
         if not errors:
             return
         if Errors.INVALID_TIMESTAMP in kinds:
@@ -392,6 +420,10 @@ class LogValidator:
         )
         raise RecordValidationException(Errors.INVALID_RECORD, message, tuple(errors))
 
+    def _needs_timestamp(self, header: BatchHeader) -> bool:
+        is_old = header.magic == 0 and (self.magic == 0 or header.compression)
+        return self.config.behaviour.checks_missing_timestamps and not is_old
+
     def _error_of(self, append: Append, header: BatchHeader, record: _Examined) -> tuple[Errors, str] | None:
         config, now_ms = self.config, append.now_ms
         if not record.has_magic:
@@ -400,7 +432,7 @@ class LogValidator:
         if self.is_compacted and not record.has_key:
             text = f"Compacted topic cannot accept message without key in topic partition {self.topic_partition}"
             return Errors.INVALID_RECORD, text
-        if not self.has_append_time and record.timestamp != NO_TIMESTAMP:
+        if not self.has_append_time and (record.timestamp != NO_TIMESTAMP or self._needs_timestamp(header)):
             before, after = config.before_max_ms, config.after_max_ms
             age = _as_long(now_ms - record.timestamp)
             if age > before or _as_long(-age) > after:

@@ -136,6 +136,25 @@ def test_first_batch_must_be_readable_in_2_4(version: int, records: bytes, said:
     assert Client("2.4").produce(version, "orders93", {0: records, 1: GOOD}) == said
 
 
+@pytest.mark.parametrize("era", ["0.8", "0.10"])
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        (GOOD, "CORRUPT_MESSAGE"),
+        (batch(3), "CORRUPT_MESSAGE"),
+        (message(2), "NONE"),
+        (message(-1), "NONE"),
+        (message(5, codec=4), "UNKNOWN_SERVER_ERROR"),
+        (message(5)[:-3], "NONE"),
+        (MESSAGE + message(3), "NONE"),
+        (message(3) + batch(3), "CORRUPT_MESSAGE"),
+    ],
+)
+def test_magic_is_not_looked_at_before_0_11(era: str, records: bytes, said: str) -> None:
+    sent = {0: records, 1: MESSAGE}
+    assert Client(era).produce(0, "orders93", sent) == {0: said, 1: "NONE"}
+
+
 @pytest.mark.parametrize(
     ("era", "internal", "bad_acks"),
     [
