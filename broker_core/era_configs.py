@@ -1,5 +1,6 @@
 """How older releases describe and alter configurations (`AdminManager`), where that differs from 3.9."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -20,6 +21,7 @@ class ConfigBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         describes_no_names: whether a list of no names means all settings (2.6), or none.
         names_defaults: whether version 0 of DescribeConfigs says which values are defaults (until 2.4).
         writable_synonyms: whether a broker's setting is shown as writable if a synonym of it is (before 2.0).
+        refused_types: the types of resources with a name that have no configurations (1.1); others are UNKNOWN.
         describes_loggers: whether brokers' loggers are a type of resource (2.4).
         logger_levels: the levels of loggers, in the order in which messages list them.
         accepts_unnamed_loggers: whether a change of loggers with an empty name applies to the broker that receives it
@@ -57,6 +59,7 @@ class ConfigBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     describes_no_names: bool = True
     names_defaults: bool = False
     writable_synonyms: bool = False
+    refused_types: Mapping[int, str] = {}
     describes_loggers: bool = True
     logger_levels: tuple[str, ...] = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
     accepts_unnamed_loggers: bool = False
@@ -119,6 +122,7 @@ CONFIG_CHANGES_1_1 = replace(
     writable_synonyms=True,
     resource_text="Resource(type={type}, name='{name}'}}",
     received_broker="Resource(type=BROKER, name='{name}'}}.name",
+    refused_types={1: "ANY", 3: "GROUP"},
     describes_loggers=False,
     reads_negative_types=False,
     codecs_in_requirements=("uncompressed", "snappy", "lz4", "gzip", "producer"),

@@ -183,6 +183,8 @@ class CreationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         looks_for_topic_first: whether an existing topic is the first thing that is refused (2.4), or is refused with
             the name.
         refuses_null: whether the settings that are null are named, or the request fails.
+        reads_null: whether a setting that is null is read (0.11), or makes the request unreadable.
+        unknown_setting: the message for a setting that the release does not have.
         checks_settings_first: whether the settings are checked first, or last.
         has_default_counts: whether -1 partitions or replicas are the broker's default (KIP-464, 2.4).
         checks_sequence: whether the partitions of an assignment must be numbered from 0 on (2.0).
@@ -196,6 +198,8 @@ class CreationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     looks_for_topic_first: bool = True
     refuses_null: bool = True
+    reads_null: bool = True
+    unknown_setting: str = "Unknown topic config name: {}"
     checks_settings_first: bool = False
     has_default_counts: bool = True
     checks_sequence: bool = True
@@ -247,7 +251,9 @@ CREATIONS_1_1 = replace(
     names_repeated=True,
     refuses_settings=False,
 )
-CREATIONS_0_10 = replace(CREATIONS_1_1, names="0.9", counts="0.8")
+CREATIONS_0_10 = replace(
+    CREATIONS_1_1, names="0.9", counts="0.8", reads_null=False, unknown_setting="Unknown Log configuration {}."
+)
 
 REQUESTS_2_4 = RequestBehaviour(
     absent_replica=(Errors.NOT_LEADER_OR_FOLLOWER, Errors.REPLICA_NOT_AVAILABLE),

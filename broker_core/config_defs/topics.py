@@ -159,16 +159,18 @@ def validate_topic_configs(
     overrides: Mapping[str, str],
     broker_configs: Mapping[str, str] | None = None,
     keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS,
+    unknown: str = "Unknown topic config name: {}",
 ) -> None:
     """Validates the configurations of a topic (`LogConfig.validate`). Raises ConfigException.
 
     Args:
         broker_configs: those of the broker that checks; None for a tool, which knows no broker.
         keys: the table of the broker's release.
+        unknown: the message for a name that is not in it.
     """
     for name in hash_map_order(list(overrides)):
         if name not in keys:
-            raise InvalidConfigurationException(f"Unknown topic config name: {name}")
+            raise InvalidConfigurationException(unknown.format(name))
     values = topic_values(broker_configs or {}, overrides, keys)
     low, high = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     if isinstance(low, int) and isinstance(high, int) and low > high:

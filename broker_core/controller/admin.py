@@ -239,7 +239,8 @@ class ZkAdminManager:
         self._validate_configs(spec)
 
     def _validate_configs(self, spec: CreateTopicSpec) -> None:
-        validate_topic_configs(_configs(spec), self.host.config.settings, self.host.era.configs.tables.topics)
+        tables, unknown = self.host.era.configs.tables, self._era.unknown_setting
+        validate_topic_configs(_configs(spec), self.host.config.settings, tables.topics, unknown)
 
     def _write(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> str:
         zk = self.host.zk

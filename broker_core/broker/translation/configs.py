@@ -75,7 +75,8 @@ def _describe_body(request: Any, context: RequestContext) -> Any:
     known = _types(era) if era.names_unknown_types else (*_TYPES, CLIENT_METRICS_RESOURCE)
     unknown = next((each for each in request.resources if each.resource_type not in known), None)
     if unknown is not None:
-        why = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
+        kind = era.refused_types.get(unknown.resource_type, "UNKNOWN")
+        why = f"Unexpected resource type {kind} for resource {unknown.resource_name}"
         return Immediate(_refused_all(request, why if era.names_unknown_types else _MALFORMED, era))
     return DescribeConfigsRequest(tuple(_resource(each) for each in request.resources if each.resource_type in _TYPES))
 
@@ -105,7 +106,7 @@ def _refuse_negative_types(request: Any, era: ConfigBehaviour) -> None:
 
 def _refused_all(request: Any, why: str, era: ConfigBehaviour) -> Any:
     for each in request.resources:
-        if each.resource_type not in _types(era) and era.names_unknown_types:
+        if each.resource_type not in {*_types(era), *era.refused_types} and era.names_unknown_types:
             each.resource_type = _UNKNOWN_RESOURCE
     return _DESCRIBE.type(results=[_undescribed(each, why) for each in request.resources])
 
@@ -199,7 +200,8 @@ def _refusal(each: Any, context: RequestContext, is_incremental: bool) -> Refusa
     if nulls and era.null_values == "refused":
         return Errors.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}"
     if era.names_unknown_types and each.resource_type not in _types(era):
-        return Errors.INVALID_REQUEST, "Unexpected resource type UNKNOWN"
+        kind = era.refused_types.get(each.resource_type, "UNKNOWN")
+        return Errors.INVALID_REQUEST, f"Unexpected resource type {kind}"
     if each.resource_type == CLIENT_METRICS_RESOURCE:
         return Errors.INVALID_REQUEST, _NOT_THESE
     if era.names_unknown_types and each.resource_type == BROKER_LOGGER_RESOURCE and not is_incremental:
@@ -277,7 +279,7 @@ def _alter_answer(body: AlterConfigsResponse, request: Any, context: RequestCont
     refusals = _refusals(request, context, is_incremental=False)
     era = context.broker.era.configs
     for each in request.resources:
-        if era.names_unknown_types and each.resource_type not in _types(era):
+        if era.names_unknown_types and each.resource_type not in {*_types(era), *era.refused_types}:
             each.resource_type = _UNKNOWN_RESOURCE
     return _altered(body, request, refusals, _ALTER)
 

@@ -7,6 +7,8 @@ from broker_core.broker.translation.common import NO_TOPIC_ID, RequestContext, T
 from broker_core.broker.translation.config_values import SOURCES
 from broker_core.config_defs.java_text import scala_set_order
 from broker_core.errors import Errors
+from broker_core.texts import text
+from broker_core.wire.errors import WireError
 from broker_core.wire.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -34,6 +36,9 @@ def _count(number: int, topic: Any, context: RequestContext) -> int:
 
 
 def _create_body(request: Any, context: RequestContext) -> CreateTopicsRequest:
+    has_null = any(config.value is None for topic in request.topics for config in topic.configs)
+    if has_null and not context.broker.era.creations.reads_null:
+        raise WireError(text("wire.null_setting"))
     specs = tuple(
         CreateTopicSpec(
             topic.name,
