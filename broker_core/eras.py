@@ -264,7 +264,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         are_supported: whether producers may be idempotent and transactional (KIP-98, 0.11).
         checks_partitions: whether AddPartitionsToTxn checks that a partition exists, or only its topic (1.1).
         checks_state_before_epoch: whether EndTxn with an epoch above that of the producer is refused for the state of
-            the transaction first (before KIP-360, 2.5).
+            the transaction first, and if that is ongoing, after the decision was stored (before KIP-360, 2.5).
         are_verified: whether leaders verify a transaction with its coordinator before its first batch (KIP-890, 3.6).
         producer_ids_at_start: whether each broker allocates a block of producer ids from ZooKeeper at start, and
             further ones when needed (since 3.0 the controller allocates them).

@@ -223,14 +223,17 @@ class TransactionCoordinator:
     ) -> Errors | None:
         """EndTxn: None if the response follows after the decision is committed."""
         known = self.transactions.get(transactional_id)
-        if self.host.era.transactions.checks_state_before_epoch and known and known.state is not _State.ONGOING:
+        then: Then = "end"
+        if self.host.era.transactions.checks_state_before_epoch and known:
             # Only an epoch below that of the producer is fenced before the state is looked at.
+            if producer_epoch > known.current.producer_epoch and known.state is _State.ONGOING:
+                then = "end without markers"
             producer_epoch = min(producer_epoch, known.current.producer_epoch)
         metadata = self._known(transactional_id, producer_id, producer_epoch)
         if isinstance(metadata, Errors):
             return metadata
         why = "reason.producer_commits" if committed else "reason.producer_aborts"
-        return self._end(metadata, producer_epoch, committed, message, "end", why)
+        return self._end(metadata, producer_epoch, committed, message, then, why)
 
     def _end(
         self,
@@ -293,7 +296,9 @@ class TransactionCoordinator:
         elif error is Errors.NONE:
             metadata.pending = None
             self._transitioned(metadata, store.transit, store.why)
-            if metadata.state in PREPARED:
+            if store.then == "end without markers":
+                error = Errors.INVALID_PRODUCER_EPOCH  # The decision remains without markers until it is loaded.
+            elif metadata.state in PREPARED:
                 metadata.complete(self.host.wall_ms)
                 self.host.send_markers(metadata, store.coordinator_epoch)
         elif store.then == "complete":

@@ -36,8 +36,10 @@ class AddRequest(msgspec.Struct):
     alike: frozenset[int] = frozenset()
 
 
-Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]
-"""The action after a write. fence: the producer gets a retriable error; timeout: there is no request."""
+Then = Literal["init", "fence", "add", "offsets", "end", "end without markers", "complete", "timeout"]
+"""The action after a write. fence: the producer gets a retriable error; timeout: there is no request; end without
+markers: the decision of a producer epoch above the current one is stored and then refused (before 2.5).
+"""
 
 
 class TransactionStore(msgspec.Struct, frozen=True):
