@@ -169,24 +169,31 @@ class Fetches:
                 )
         if replica_id < 0 and not (replica_id == FUTURE_REPLICA and self._replicas.era.requests.knows_future_replicas):
             return self._read_for_consumer(partition, requested, body, left, min_one_message)
+        lists_aborted = body.isolation_level == READ_COMMITTED and not self._replicas.era.requests.looks_for_partitions
+        aborted: tuple[tuple[int, int], ...] | None = () if lists_aborted else None
         if fetch_offset == end_offset or (self._quota.throttled and self._holds_back(partition, replica_id)):
             records = b""
         else:
             try:
-                records = log.read(
+                read = log.read(
                     fetch_offset,
                     min(requested.partition_max_bytes, left),
                     end_offset,
                     min_one_message,
                     body.cuts_batches,
-                ).data
+                )
             except KafkaException as refused:
                 return FetchPartitionResponse(
                     name, refused.error, high_watermark=partition.high_watermark, log_start_offset=log.log_start_offset
                 )
+            records = read.data
+            if lists_aborted:
+                aborted = tuple(
+                    (row.producer_id, row.first_offset) for row in log.aborted_transactions(fetch_offset, read)
+                )
         high_watermark = partition.high_watermark
         stable = log.last_stable_offset(high_watermark)
-        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
     def _read_elsewhere(self, partition: Partition, fetch_offset: int, rack: str) -> FetchPartitionResponse | None:
         """The response that names the preferred read replica of a consumer, if it is not this one."""
