@@ -30,8 +30,8 @@ TUNING = (
     "-Xms64m", "-Xmx512m", "-Xmn40m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25", "-XX:-ShrinkHeapInSteps",
     "-Xss1m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 )  # fmt: skip
-#: For builds of many recordings: the last of several limits counts. Code that a full cache has to drop is compiled
-#: again, and a heap that shrinks after each collection is collected again and again.
+#: For builds of many recordings: the last of several limits counts. Code that a full cache drops is compiled again, and
+#: a heap that shrinks after each collection is collected again and again.
 MORE_MEMORY = (
     "-Xms1g", "-Xmx2g", "-Xmn512m", "-XX:MinHeapFreeRatio=40", "-XX:MaxHeapFreeRatio=80",
     "-XX:ReservedCodeCacheSize=240m", "-XX:MetaspaceSize=256m",

@@ -1,7 +1,9 @@
 """The tables during a build: those of the previous build, with what this one has written so far."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +13,7 @@ from pyspark.sql import functions as F
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part
+from lab.analytics.build.sizes import applied
 from lab.analytics.store.builds import Build, Store, StoredFile
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import TableChange
@@ -20,6 +23,10 @@ from lab.analytics.tables import BRANCH, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+RARE_EVENTS = 100_000
+"""Number of events of rare kinds that are kept in memory: looking for each kind in all files costs more than that."""
+_ROWS_TO_SKIP = {"spark.sql.inMemoryColumnarStorage.batchSize": "1000"}
+"""Of the rows in memory, ordered by kind, those of other kinds are skipped in batches."""
 _LINEAGE = pa.schema(
     [("owner", pa.string()), (BRANCH, pa.int32()), ("after_seq", pa.int64()), ("until_seq", pa.int64())]
 )
@@ -51,6 +58,7 @@ class Current:
         self._held = held or Held()
         self._is_few = held is not None
         self._frames: dict[object, DataFrame] = {}
+        self._rare: dict[object, tuple[frozenset[str], DataFrame]] = {}
         self.changes: dict[str, TableChange] = {}
         self.being_written = ""
 
@@ -117,11 +125,35 @@ class Current:
         """The events visible to branches, with the branches' numbers: at least those of some kinds."""
         rows, others = self._held.of_kinds(kinds, parts, ledger)
         if rows is None:
-            return self.of_branches(EVENTS, parts)
+            rare, kept = self._rare.get(_key(parts), (frozenset(), None))
+            return self.of_branches(EVENTS, parts) if kept is None or not rare.issuperset(kinds) else kept
         parsed = local(self._spark, rows).withColumn("payload", F.try_parse_json("payload"))
         # Values that Spark does not accept as JSON are not stored.
         held = parsed.where(F.col("payload").isNotNull()).selectExpr(BRANCH, *_of_events())
         return held.unionByName(self.of_branches(EVENTS, others).selectExpr(BRANCH, *_of_events())) if others else held
+
+    def keep_rare(self, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]) -> None:
+        """Reads the events of rare kinds that branches see into memory, unless they are there, until `close`."""
+        if self._is_few or _key(parts) in self._rare:
+            return
+        counts: Counter[str] = Counter()
+        for owner in {part.owner for some in parts.values() for part in some}:
+            counts.update(ledger[owner].kinds())
+        kinds = sorted(counts, key=lambda kind: (counts[kind], kind))
+        sums = accumulate(counts[kind] for kind in kinds)
+        rare = frozenset(kind for kind, total in zip(kinds, sums, strict=True) if total <= RARE_EVENTS)
+        events = self.of_branches(EVENTS, parts).where(F.col("kind").isin(*rare))
+        with applied(self._spark, _ROWS_TO_SKIP):
+            events = events.repartition(1).sortWithinPartitions("kind").persist()
+            # Now, with the settings for all events.
+            events.count()
+        self._rare[_key(parts)] = (rare, events)
+
+    def close(self) -> None:
+        """Frees what was kept in memory."""
+        for _, events in self._rare.values():
+            events.unpersist()
+        self._rare.clear()
 
     def of_branches(self, table: Table, parts: Mapping[int, Sequence[Part]]) -> "DataFrame":
         """The rows of a per-event table, with the numbers of the branches that see them."""
@@ -132,7 +164,10 @@ class Current:
             ((_, number, after_seq, until_seq),) = rows
             seen = stored.where((F.col("seq") > after_seq) & (F.col("seq") <= until_seq))
             return seen.selectExpr(f"{number} as {BRANCH}", *_declared(table))
-        lineage = self._spark.createDataFrame(pa.Table.from_pylist(_named(rows), schema=_LINEAGE))
+        lineage = self.once(
+            ("lineage", *rows),
+            lambda: self._spark.createDataFrame(pa.Table.from_pylist(_named(rows), schema=_LINEAGE)),
+        )
         seen = stored.join(F.broadcast(lineage), F.col("branch") == F.col("owner"))
         seen = seen.where((F.col("seq") > F.col("after_seq")) & (F.col("seq") <= F.col("until_seq")))
         return seen.selectExpr(BRANCH, *_declared(table))
@@ -144,7 +179,7 @@ class Current:
             ((_, number),) = numbers.items()
             return stored.selectExpr(f"{number} as {BRANCH}", *_declared(table))
         pairs = pa.table({"owner": list(numbers), BRANCH: pa.array(numbers.values(), pa.int32())})
-        names = self._spark.createDataFrame(pairs)
+        names = self.once(("numbers", *numbers.items()), lambda: self._spark.createDataFrame(pairs))
         joined = stored.join(F.broadcast(names), F.col("branch") == F.col("owner"))
         return joined.selectExpr(BRANCH, *_declared(table))
 
@@ -156,6 +191,10 @@ def _less(files: Sequence[StoredFile], replaced: Collection[str]) -> list[Stored
         if units:
             left.append(msgspec.structs.replace(file, units=units))
     return left
+
+
+def _key(parts: Mapping[int, Sequence[Part]]) -> tuple[object, ...]:
+    return tuple((number, *some) for number, some in parts.items())
 
 
 def _named(rows: Sequence[tuple[str, int, int, int]]) -> list[dict[str, object]]:

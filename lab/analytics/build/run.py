@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -188,7 +189,7 @@ def _group(
             base, known.ledger, tables, codes, mine, restarted=restarted, is_full=wanted.is_full
         )
 
-    with sized(session, sum(every[branch].last_seq for branch in mine), is_held=held is not None):
+    with sized(session, sum(every[branch].last_seq for branch in mine), is_held=held is not None), closing(current):
         entries, warnings = _read_and_make(job, part, planned, wanted, attempt)
     wanted.at("tables written")
     changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)

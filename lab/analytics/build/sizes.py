@@ -25,6 +25,10 @@ _HELD = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
 }
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}  # fmt: skip
 _COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
@@ -47,6 +51,13 @@ def sized(spark: "SparkSession", events: int, *, is_held: bool = False) -> Itera
     """Applies the settings for a build of this many events, held in memory or not, within the context."""
     wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local(), is_held=is_held)
     with applied(spark, wanted):
+        yield
+
+
+@contextmanager
+def few(spark: "SparkSession") -> Iterator[None]:
+    """Applies the settings for a table that is made from few rows, within a build of many."""
+    with applied(spark, {**_HELD, **_INTERPRETED} if place.is_local() else {}):
         yield
 
 

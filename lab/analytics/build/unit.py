@@ -1,6 +1,8 @@
 """Makes the tables of some branches: calls each function with its frames, and writes and checks the result."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -12,6 +14,7 @@ from lab.analytics.build.events import columns_of_kind, columns_of_kinds, of_kin
 from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part, lineage
 from lab.analytics.build.plan import Dirty
+from lab.analytics.build.sizes import few
 from lab.analytics.build.values import UNDESCRIBED
 from lab.analytics.build.vocabularies import Fields, hashes_of
 from lab.analytics.build.writing import Written, columns_of, has_broken_rows, write
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_PER_PART = 1_000_000
+FEW_ROWS = 50_000
+"""Up to this number of events and rows that a table is made from, compiling its query costs more than it saves."""
 _NAMES = pa.schema([(BRANCH, pa.int32()), ("run", pa.string()), ("branch", pa.string())])
 _TYPES = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "variant": pa.string()}
 _BRANCHES = pa.schema(
@@ -66,24 +71,26 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     table = dirty.table
     numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
     given = _given(job, dirty, numbers)
-    made = table.make(given).selectExpr(
-        BRANCH, *(f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns)
-    )
-    named = _named(job, made, numbers).selectExpr(*(f"`{column.name}`" for column in table.stored))
+    is_small = job.held is not None or given.rows <= FEW_ROWS
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
     # Rows made from all events of a branch replace those made from some of them.
     restarted = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
-    result = enter(
-        job, table, named, {branch: job.ledger[branch].last_seq for branch in dirty.units},
-        replaced=sorted(restarted), parts=-(-max(events, 1) // ROWS_PER_PART),
-    )  # fmt: skip
+    with few(job.spark) if is_small and job.held is None else nullcontext():
+        made = table.make(given.tables).selectExpr(
+            BRANCH, *(f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns)
+        )
+        named = _named(job, made, numbers).selectExpr(*(f"`{column.name}`" for column in table.stored))
+        result = enter(
+            job, table, named, {branch: job.ledger[branch].last_seq for branch in dirty.units},
+            replaced=sorted(restarted), parts=-(-max(events, 1) // ROWS_PER_PART), is_small=is_small,
+        )  # fmt: skip
     say(result)
     return result
 
 
 def enter(
     job: Job, table: Table, frame: "DataFrame", units: Mapping[str, int], replaced: Sequence[str] | Mapping[str, int],
-    parts: int = 1,
+    parts: int = 1, is_small: bool = False,
 ) -> Made:  # fmt: skip
     """Writes and checks rows, and adds the file for these units of the table, each with the last included event.
 
@@ -95,7 +102,7 @@ def enter(
         table,
         frame,
         parts=parts,
-        is_small=job.held is not None,
+        is_small=is_small or job.held is not None,
     )
     if job.held is not None and written.data is not None:
         job.held.hold(written.path, written.data)
@@ -137,7 +144,14 @@ def _named(job: Job, made: "DataFrame", numbers: Mapping[str, int]) -> "DataFram
     return made.join(F.broadcast(job.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_NAMES))), BRANCH)
 
 
-def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
+class _Given(NamedTuple):
+    """What a table is made from, and about how many rows that are."""
+
+    tables: Tables
+    rows: int
+
+
+def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> _Given:
     table = dirty.table
     parts = {
         number: _new(branch, dirty.units[branch], job) if table.per_event else lineage(branch, job.ledger)
@@ -160,12 +174,17 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
         ),
     )
     owners = {part.owner for some in parts.values() for part in some}
-    known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
+    known: Counter[str] = Counter()
+    for owner in owners:
+        known.update(job.ledger[owner].kinds())
+    if table.kinds:
+        job.current.keep_rare(parts, job.ledger)
+    rows_of_needs = sum(file.rows for name in table.needs for file in job.current.files(name, owners))
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
 
     def kind(*names: str) -> "DataFrame":
         is_one = len(names) == 1
-        if known.isdisjoint(names):
+        if known.keys().isdisjoint(names):
             return no_rows(job.spark, columns_of_kind(*names) if is_one else columns_of_kinds(names))
         others = {
             hash: {name: job.layouts[hash].get(name, ()) for name in names} for hash in hashes & job.layouts.keys()
@@ -180,7 +199,8 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
 
         return job.current.once((*names, *((number, *some) for number, some in parts.items())), made)
 
-    return Tables(table, frames, kind, branches, rows[0] if len(rows) == 1 else None)
+    given = Tables(table, frames, kind, branches, rows[0] if len(rows) == 1 else None)
+    return _Given(given, rows_of_needs + sum(known[kind] for kind in table.kinds))
 
 
 def _new(branch: str, after_seq: int, job: Job) -> list[Part]:

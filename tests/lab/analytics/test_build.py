@@ -116,6 +116,9 @@ def test_fork_shares_its_past_without_counting_it_twice(lab: Lab, monkeypatch: p
     assert newest is not None
     events = rows(lab.store, newest, EVENTS.name)
     assert events is not None and events.num_rows == lab.recording.last_seq
+    # what a build of many events has in memory is freed with it
+    context = lab.session.sparkContext._jsc
+    assert context is not None and context.getPersistentRDDs().isEmpty()
     forked.close()
 
 
