@@ -17,7 +17,7 @@ from lab.analytics.build.plan import Dirty
 from lab.analytics.build.sizes import few
 from lab.analytics.build.values import UNDESCRIBED
 from lab.analytics.build.vocabularies import Fields, hashes_of
-from lab.analytics.build.writing import Written, columns_of, has_broken_rows, write
+from lab.analytics.build.writing import Written, columns_of, write
 from lab.analytics.store.builds import CheckResult, Store, StoredColumn, StoredFile, TableState
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import TableChange
@@ -226,11 +226,9 @@ def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
     repeated = repeated_keys(table, rows, unit)
     if repeated is not None:
         found.append(repeated)
-    # To read a file costs Spark a job for its schema.
-    if table.checks and (written.data is None or written.has_failed):
+    if written.has_failed:
         frame = job.spark.read.parquet(job.store.files.for_spark(written.path))
-        if written.data is not None or has_broken_rows(table, frame):
-            found += broken_rows(table, frame, unit, written.rows)
+        found += broken_rows(table, frame, unit, written.rows)
     stopping = [(result, units) for result, units in found if result.severity == "stop"]
     if stopping:
         job.store.files.delete(written.path)

@@ -1,9 +1,11 @@
 """Writes the rows of a table as Parquet, under new names."""
 
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import Column, Observation
 from pyspark.sql import functions as F
 
 from lab.analytics.build.checks import failing
@@ -49,6 +51,9 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     if (table.small or is_small) and not any(column.type == VARIANT for column in table.columns):
         return _write_small(store, f"{table.name}/{name}.parquet", table, frame, order)
     path = f"{table.name}/{name}"
+    observed = Observation() if table.checks else None
+    if observed is not None:
+        frame = frame.observe(observed, F.bool_or(_any_failing(table)).alias(_FAILED))
     with store.files.written(path) as target:
         frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
     found = [part for part in store.files.names(path) if part.endswith(".parquet")]
@@ -56,7 +61,8 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     if rows == 0:
         store.files.delete(path)
         return Written("", 0, 0, False)
-    return Written(path, rows, sum(store.files.size(part) for part in found), False)
+    has_failed = observed is not None and bool(observed.get[_FAILED])
+    return Written(path, rows, sum(store.files.size(part) for part in found), has_failed)
 
 
 def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", order: list[str]) -> Written:
@@ -86,11 +92,6 @@ def _count(store: Store, path: str) -> int:
         return int(found.count_rows())
 
 
-def has_broken_rows(table: Table, frame: "DataFrame") -> bool:
-    """Whether a row of a large table violates one of its checks."""
-    if not table.checks:
-        return False
-    condition = failing(table.checks[0])
-    for check in table.checks[1:]:
-        condition = condition | failing(check)
-    return bool(frame.where(condition).select(F.lit(1)).head(1))
+def _any_failing(table: Table) -> Column:
+    """Whether a row violates one of the checks of its table."""
+    return reduce(Column.__or__, map(failing, table.checks))

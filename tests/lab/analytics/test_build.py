@@ -5,21 +5,25 @@ import errno
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from lab.analytics.build import held
+from lab.analytics.build import held, unit
 from lab.analytics.build.events import EVENTS
-from lab.analytics.build.run import CancelledError
+from lab.analytics.build.run import CancelledError, Wanted, build
 from lab.analytics.build.segments import appended
 from lab.analytics.failures import explained
 from lab.analytics.store.builds import Store
 from lab.analytics.store.files import LocalFiles
 from lab.analytics.store.reading import rows
+from lab.analytics.tables import Check
+from lab.analytics.tables.registry import checked
 from lab.recordings.folder import branch_folder
 from lab.recordings.fork import fork_recording
-from tests.support.analytics.built import Lab, batches_of, entry, expected
+from tests.support.analytics.built import ADVANCES, Lab, batches_of, entry, expected
 
 
 def test_build_reads_new_events_once(lab: Lab) -> None:
@@ -120,6 +124,25 @@ def test_fork_shares_its_past_without_counting_it_twice(lab: Lab, monkeypatch: p
     context = lab.session.sparkContext._jsc
     assert context is not None and context.getPersistentRDDs().isEmpty()
     forked.close()
+
+
+@pytest.mark.parametrize("most", [held.MAX_EVENTS, 0], ids=["in memory", "by files"])
+@pytest.mark.parametrize("severity", ["warn", "stop"])
+def test_broken_rule_of_a_table_is_reported(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, most: int, severity: Literal["warn", "stop"]
+) -> None:
+    monkeypatch.setattr(held, "MAX_EVENTS", most)
+    # neither table has few rows
+    monkeypatch.setattr(unit, "FEW_ROWS", 0)
+    highest = max(offset for offset, _ in expected(lab.recording).values())
+    holds, fails = Check("holds", "to_offset >= 0", severity), Check("fails", f"to_offset < {highest}", severity)
+    registry = checked((replace(ADVANCES, checks=(holds, fails)),))
+    wanted = Wanted((entry(lab.recording),), registry=registry)
+    outcome = build(lab.spark, lab.store, wanted)
+    # a unit with a row that violates a rule of severity `stop` is not published
+    assert outcome.published == ([] if severity == "stop" else [1])
+    found = outcome.held if outcome.build is None else outcome.build.file.checks
+    assert [(one.rule, one.failed > 0) for one in found] == [("fails", True)]
 
 
 def test_failed_or_cancelled_build_keeps_the_previous_one(lab: Lab) -> None:
