@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from lab.models import Run
 from tests.support.classroom.class_browser import join
 from tests.support.lab_page import PHONE, nothing_sticks_out
 
@@ -18,6 +19,13 @@ SMALL = """() => [...document.querySelectorAll("a, button, input, select, summar
   return isSmall ? [`${width} x ${height}: ${control.outerHTML.slice(0, 99)}`] : [];
 })"""
 """Controls with less than 24 x 24 px (WCAG 2.5.8)."""
+
+OVERLAPS = """() => [...document.querySelectorAll(".top :is(a, button, .tag)")]
+  .map((one) => ({ said: one.textContent.trim(), box: one.getBoundingClientRect() }))
+  .filter(({ box }) => box.width > 0)
+  .sort((one, other) => one.box.left - other.box.left)
+  .flatMap(({ said, box }, i, all) => i && all[i - 1].box.right > box.left + 0.5 ? [[all[i - 1].said, said]] : [])"""
+"""Controls of the bar that lie on the one before."""
 
 
 @pytest.fixture
@@ -78,3 +86,14 @@ def test_what_is_pressed_is_large_enough(staff: Page, phone: Page) -> None:
         staff.goto(f"{server}/{path}")
         staff.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         assert staff.evaluate(SMALL) == []
+
+
+def test_bar_of_who_presents_has_room_for_its_controls(staff: Page, phone: Page) -> None:
+    staff.get_by_role("button", name="Lead the class").click()
+    page = staff.context.new_page()
+    page.set_viewport_size(PHONE)
+    page.goto(staff.url.split("/classes/")[0] + f"/r/{Run.objects.get(learners__number=1).slug}/main")
+    expect(page.get_by_role("button", name="Draw")).to_be_visible()
+    expect(page.locator(".hw-strips")).to_be_visible()
+    assert page.evaluate(OVERLAPS) == []
+    nothing_sticks_out(page)
