@@ -97,6 +97,8 @@ class ClassJournal:
             return self._journal.read(first_seq, last_seq, CLASS.decode)
         except msgspec.MsgspecError as error:
             raise self._unreadable(str(error)) from None
+        except KafkaException as error:
+            raise self._unreadable(error.what or error.message) from error
 
     def seq_at(self, at_us: int) -> int:
         """The last event at or before an instant of class time."""

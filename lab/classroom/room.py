@@ -103,7 +103,11 @@ class Room:
 
         def make() -> tuple[Writer, ClassJournal]:
             journal = ClassJournal(folder, header)
-            return Writer(journal, words, clocks or MachineClocks(), publish), journal
+            try:
+                return Writer(journal, words, clocks or MachineClocks(), publish), journal
+            except BaseException:
+                journal.close()
+                raise
 
         writer, journal = await asyncio.to_thread(make)
         room = Room(writer, journal, loop, Board(writer.state))

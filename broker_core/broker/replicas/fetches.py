@@ -167,11 +167,13 @@ class Fetches:
                     diverging_epoch=diverging,
                     last_stable_offset=log.last_stable_offset(partition.high_watermark),
                 )
-        if replica_id < 0 and not (replica_id == FUTURE_REPLICA and self._replicas.era.requests.knows_future_replicas):
+        if not self._reads_to_end(replica_id):
             return self._read_for_consumer(partition, requested, body, left, min_one_message)
         lists_aborted = body.isolation_level == READ_COMMITTED and not self._replicas.era.requests.looks_for_partitions
         aborted: tuple[tuple[int, int], ...] | None = () if lists_aborted else None
-        if fetch_offset == end_offset or (self._quota.throttled and self._holds_back(partition, replica_id)):
+        if fetch_offset == end_offset or (
+            replica_id >= 0 and self._quota.throttled and self._holds_back(partition, replica_id)
+        ):
             records = b""
         else:
             try:
@@ -241,6 +243,11 @@ class Fetches:
                 aborted = None  # The first batch does not fit: aborted transactions are null.
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
+    def _reads_to_end(self, replica_id: int) -> bool:
+        """Whether a reader gets records that are not committed: a follower, or a broker that moves its own replica."""
+        is_future = replica_id == FUTURE_REPLICA and self._replicas.era.requests.knows_future_replicas
+        return replica_id >= 0 or is_future
+
     def _cuts_first(self, body: FetchRequest) -> bool:
         """Whether a first batch that is larger than requested is returned in part."""
         converts_late = self._replicas.era.log.converts_in_pieces
@@ -294,7 +301,8 @@ class Fetches:
             ):
                 return True
             log = partition.log
-            end_offset = log.log_end_offset if body.replica_id >= 0 else partition.readable_end(body.isolation_level)
+            reads_to_end = self._reads_to_end(body.replica_id)
+            end_offset = log.log_end_offset if reads_to_end else partition.readable_end(body.isolation_level)
             if end_offset < requested.fetch_offset:
                 if self._completes_beyond_end or body.replica_id >= 0 or log.log_end_offset < requested.fetch_offset:
                     return True

@@ -69,6 +69,12 @@ def fetched_in_maps(topics: list[Any], context: RequestContext) -> list[Any]:
     """The topics of a response to Fetch, which only 0.8 keeps in maps; each has one of its own of its partitions."""
     if context.broker.era.requests.groups_in_maps != "scala":
         return topics
+    merged: dict[str, Any] = {}
+    for topic in topics:
+        first = merged.setdefault(topic.topic, topic)
+        if first is not topic:
+            first.partitions = [*first.partitions, *topic.partitions]
+    topics = list(merged.values())
     topics = _in_scala(topics, [name for name, _ in partitions_of(topics, "topic")], "topic")
     for topic in topics:
         rows = {str(index_of(row)): row for row in topic.partitions}

@@ -368,9 +368,13 @@ class LiveClasses:
         return live
 
     async def of(self, classroom: Class) -> LiveClass:
-        """The class, opened if it is not open. Raises Refusal when its log cannot be read or written, or (404)
+        """The class, opened if it is not open. Raises Refusal when its log cannot be read or written, and (404)
         when it was deleted meanwhile.
         """
+        # A caller that is cancelled, as when its page is closed, leaves no class half open.
+        return await asyncio.shield(self._loop.create_task(self._opened_or_begun(classroom), context=Context()))
+
+    async def _opened_or_begun(self, classroom: Class) -> LiveClass:
         async with self._lock:
             if not self._listens:
                 notices.on_notice(self._noticed)
@@ -395,18 +399,19 @@ class LiveClasses:
             languages=tuple(classroom.languages),
             schema=CLASS.hash,
         )
+        runs = await sync_to_async(_runs_of)(classroom)
         room = await Room.open(class_folder(classroom.slug), words, header)
-        live = LiveClass(classroom.pk, classroom.slug, room, words, await sync_to_async(_runs_of)(classroom))
+        live = LiveClass(classroom.pk, classroom.slug, room, words, runs)
         try:
             if not room.board.now.ended:
                 await room.do(Given(ROOM, await sync_to_async(opening)(classroom.chapter)))
                 await live.mirror()
+            room.on_change(live.apply)
         except BaseException:
             # Otherwise the next attempt would be a second writer of the same log.
             live.close()
             await room.close()
             raise
-        room.on_change(live.apply)
         return live
 
     async def close_class(self, slug: str, then: Callable[[], Awaitable[object]] | None = None) -> None:

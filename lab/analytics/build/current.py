@@ -137,7 +137,8 @@ class Current:
         if self._is_few or _key(parts) in self._rare:
             return
         counts: Counter[str] = Counter()
-        for owner in {part.owner for some in parts.values() for part in some}:
+        # Once for each branch that sees them.
+        for owner in (part.owner for some in parts.values() for part in some):
             counts.update(ledger[owner].kinds())
         kinds = sorted(counts, key=lambda kind: (counts[kind], kind))
         sums = accumulate(counts[kind] for kind in kinds)
@@ -145,9 +146,9 @@ class Current:
         events = self.of_branches(EVENTS, parts).where(F.col("kind").isin(*rare))
         with applied(self._spark, _ROWS_TO_SKIP):
             events = events.repartition(1).sortWithinPartitions("kind").persist()
+            self._rare[_key(parts)] = (rare, events)
             # Now, with the settings for all events.
             events.count()
-        self._rare[_key(parts)] = (rare, events)
 
     def close(self) -> None:
         """Frees what was kept in memory."""

@@ -173,13 +173,20 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> _Given:
             "config", F.parse_json("config")
         ),
     )
-    owners = {part.owner for some in parts.values() for part in some}
+    # Branches with a common past see the same rows: each of them has its own in the frames.
+    viewers = Counter(part.owner for some in parts.values() for part in some)
+    owners = set(viewers)
     known: Counter[str] = Counter()
-    for owner in owners:
-        known.update(job.ledger[owner].kinds())
+    for owner, count in viewers.items():
+        known.update({kind: count * events for kind, events in job.ledger[owner].kinds().items()})
     if table.kinds:
         job.current.keep_rare(parts, job.ledger)
-    rows_of_needs = sum(file.rows for name in table.needs for file in job.current.files(name, owners))
+    rows_of_needs = sum(
+        count * file.rows
+        for name in table.needs
+        for owner, count in viewers.items()
+        for file in job.current.files(name, {owner})
+    )
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
 
     def kind(*names: str) -> "DataFrame":

@@ -247,10 +247,16 @@ async def delete(request: HttpRequest, slug: str) -> HttpResponse:
     _, classroom = await _with_right(request, slug, "own")
     if request.POST.get("confirm") != "yes":
         raise Refusal("refusal.class_deletion_not_confirmed", title=classroom.title)
+    # Also if the page is closed meanwhile.
+    await asyncio.shield(asyncio.create_task(_delete(classroom)))
+    return redirect("classes")
+
+
+async def _delete(classroom: Class) -> None:
+    slug = classroom.slug
     await live_classes().close_class(slug, then=lambda: sync_to_async(delete_class)(classroom))
     await close_labs(slug)
     await asyncio.to_thread(shutil.rmtree, class_folder(slug), ignore_errors=True)
-    return redirect("classes")
 
 
 # The asking user

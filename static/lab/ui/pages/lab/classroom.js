@@ -120,7 +120,8 @@ function followLead() {
   let told = false;
   effect(() => {
     const follows = isFollowing.value;
-    if (follows === told || !followed.peek()) return;
+    // A hold does not change whether they work alone.
+    if (follows === told || !followed.peek() || isHeld.peek() && wasAlone) return;
     told = follows;
     void act({ op: follows ? "rejoin" : "detach" });
   });
