@@ -32,7 +32,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             gets no response.
         expires_new_members: when a new member whose join waits is removed: never; five minutes after it joined, but no
             longer once it has sent a heartbeat or got its response, until it syncs (KAFKA-7610, 2.2); or in any case,
-            and after a heartbeat when its session ends.
+            and after a heartbeat when its session ends (2.5).
         commits_without_producer: whether a TxnOffsetCommit without a producer id commits the offsets at once (2.4), or
             fails.
         deletes_without_id: whether DeleteGroups looks for a group with an empty id (2.0), or refuses that.
@@ -97,7 +97,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             Scala (0.11), before its response is put together.
         partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
             a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
-        looks_for_topics: whether Fetch refuses an unknown topic before it looks for a replica (0.9).
+        looks_for_topics: whether Fetch refuses an unknown topic before it looks for a replica (0.10).
         knows_future_replicas: whether the replica id -3 is that of a broker that reads its own log (KIP-113, 1.1), or
             that of any consumer.
         sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).

@@ -141,7 +141,7 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         newest_magic: the newest message format: with batches (2, KIP-98, 0.11), with timestamps (1, 0.10), or without
             (0). A message of a newer one is read as if it were of this.
         mixes_batches: whether what a client sends for a partition may be of several formats, or several compressed
-            batches (until 2.4).
+            batches (until 2.3).
         collects_record_errors: whether all records of a batch are checked, and an invalid timestamp counts most
             (KIP-467, 2.5), or checks end with the first error.
         checks_missing_timestamps: whether a record without a timestamp is too old for a limit of its difference to the
