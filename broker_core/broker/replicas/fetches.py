@@ -169,6 +169,14 @@ class Fetches:
                 )
         if not self._reads_to_end(replica_id):
             return self._read_for_consumer(partition, requested, body, left, min_one_message)
+        return self._read_for_replica(partition, requested, body, left, min_one_message)
+
+    def _read_for_replica(
+        self, partition: Partition, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+    ) -> FetchPartitionResponse:
+        """Records up to the end of the log; before 2.0 with the aborted transactions among them, if asked for."""
+        log, name, fetch_offset, replica_id = partition.log, partition.name, requested.fetch_offset, body.replica_id
+        end_offset = log.log_end_offset
         lists_aborted = body.isolation_level == READ_COMMITTED and not self._replicas.era.requests.looks_for_partitions
         aborted: tuple[tuple[int, int], ...] | None = () if lists_aborted else None
         if fetch_offset == end_offset or (
