@@ -38,7 +38,8 @@ def test_all_requests_of_an_instant_are_one_event() -> None:
     events = shell.events(ZooKeeperAsked)
     largest = max(events, key=lambda event: event.count)
     assert largest.count > 50 and len(largest.requests) == REQUESTS_SHOWN
-    assert len(events) < 20
+    # Each of the two brokers that get replicas makes two at an instant.
+    assert len(events) < 60
     asked = sum(event.count for event in events if event.client == "b1")
     assert requests(shell)["b1"] - before["b1"] == asked
     assert differences(shell.run) == []
