@@ -185,7 +185,7 @@ def avatar(context: template.Context) -> str:
     name = name() if callable(name) else name
     if not name:
         return ""
-    # The one user of a lab without accounts has a name that nobody has chosen.
+    # The name of the one user of a lab without accounts is not one that they have chosen.
     shown = icon("person") if name == LOCAL_USER else initials(name)
     said = translate(_preferences(context).language, "account.title")
     label = said if name == LOCAL_USER else f"{said}: {name}"

@@ -85,9 +85,9 @@ class FetchSession:
         include all. A partition with records, in old releases any that is included, is moved to the end afterwards, so
         that all are served in turn. What was read counts, before it is converted for an old version.
         """
-        is_included = self._is_included(self.partitions[key], answer.unconverted or answer, is_first=is_first)
-        moves = (answer.unconverted or answer).records or self._era.sessions_move_all
-        if is_included and moves and not is_first:
+        answer = answer.unconverted or answer
+        is_included = self._is_included(self.partitions[key], answer, is_first=is_first)
+        if is_included and not is_first and (answer.records or self._era.sessions_move_all):
             self.partitions[key] = self.partitions.pop(key)
         return is_included
 

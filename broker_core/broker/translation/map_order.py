@@ -208,16 +208,13 @@ def committed_topics(
     wire: Any, name: str, rows: Iterable[tuple[str, Errors]], topics: list[Any], context: RequestContext
 ) -> list[Any]:
     """The topics of a response to OffsetCommit or TxnOffsetCommit, of the types `name`Topic and `name`Partition."""
-    in_transaction = name.startswith("Txn")
     how = context.broker.era.requests.groups_in_maps
-    if how == "scala":
-        requested = dict(partitions_of(topics))
-        by_name = by_topic((each, dict(rows)[each]) for each in requested)
-    elif how == "none":
+    if how == "none":
         by_name = _missing_first(rows, topics, context)
     else:
-        errors = dict(rows)
-        names = _commit_names(dict(partitions_of(topics)), context, in_transaction)
+        errors, names = dict(rows), list(dict(partitions_of(topics)))
+        if how != "scala":
+            names = _commit_names(names, context, name.startswith("Txn"))
         by_name = by_topic((each, errors[each]) for each in names if each in errors)
     topic_type, partition_type = getattr(wire, f"{name}Topic"), getattr(wire, f"{name}Partition")
     listed = [
@@ -230,7 +227,7 @@ def committed_topics(
     if how == "all":
         return _in_java(listed)
     if how == "scala":
-        return _in_scala(listed, list(requested))
+        return _in_scala(listed, names)
     return _by_name(listed, "name") if how == "most" else listed
 
 

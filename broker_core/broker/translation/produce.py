@@ -110,18 +110,20 @@ def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any
             partitions.append(partition)
         topics.append(_WIRE.TopicProduceResponse(name=topic, partition_responses=partitions))
 
-    requested = dict(partitions_of(request.topic_data, partitions="partition_data"))
+    # Asked for only by old releases.
+    def requested() -> list[str]:
+        return list(dict(partitions_of(request.topic_data, partitions="partition_data")))
 
     def in_old_maps(_: list[str]) -> list[str]:
         by_name = {each.partition: each for each in body.partitions}
-        return divided(_groups(by_name, requested, context.broker.metadata.is_known), context)
+        return divided(_groups(by_name, requested(), context.broker.metadata.is_known), context)
 
     responses = in_maps(
         topics,
         context,
         in_old_maps,
         partitions="partition_responses",
-        in_first=lambda _: in_mutable_map(list(requested)),
+        in_first=lambda _: in_mutable_map(requested()),
     )
     return _WIRE.type(responses=responses, node_endpoints=endpoints(_WIRE, leaders, context))
 

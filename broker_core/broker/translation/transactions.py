@@ -130,11 +130,12 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
     results = body.results_by_transaction
     if context.version < _BATCH_VERSION:
         topics = results_of(0, request.v3_and_below_topics, results[0][1])
-        errors = {
-            name: Errors.of(each.partition_error_code)
-            for name, each in partitions_of(topics, partitions="results_by_partition")
-        }
-        ordered = in_maps(topics, context, lambda names: added(names, errors), partitions="results_by_partition")
+
+        def in_old_maps(names: list[str]) -> list[str]:
+            rows = partitions_of(topics, partitions="results_by_partition")
+            return added(names, {name: Errors.of(each.partition_error_code) for name, each in rows})
+
+        ordered = in_maps(topics, context, in_old_maps, partitions="results_by_partition")
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=ordered)
     # Of duplicate transactions the first one counts.
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}

@@ -118,7 +118,7 @@ class LogValidator:
         self.has_append_time = config.timestamp_type is TimestampType.LOG_APPEND_TIME
         self.is_compacted = config.is_compacted
         self.has_window = config.has_timestamp_window
-        # Before 0.11 the CRC of a message in a wrapper is not checked if the wrapper is built anew.
+        # Before 0.11 the CRC of a message in a wrapper is not checked if the wrapper is rebuilt.
         self.checks_rebuilt = config.behaviour.newest_magic == MAGIC_V2
 
     def validate(self, append: Append) -> ValidBatches:

@@ -353,14 +353,16 @@ class LiveClasses:
         slug = run.classroom.slug
         live = self.opened(slug)
         if live is None:
+            if self._loop.time() < self._failed_until_s.get(slug, 0.0):
+                return None
             # The row of a run may be old.
             classroom = await Class.objects.filter(pk=run.classroom.pk, state=Class.State.OPEN).afirst()
-            if classroom is None or self._loop.time() < self._failed_until_s.get(slug, 0.0):
+            if classroom is None:
                 return None
             try:
                 live = await self.of(classroom)
             except Refusal as refusal:
-                # Its log cannot be read or written: nobody can pause it, or set a pace. Its labs stay open.
+                # Without its log the class has neither a pause nor a pace; its labs stay open.
                 logger.warning("class %s cannot be opened for its labs: %s", slug, refusal)
                 self._failed_until_s[slug] = self._loop.time() + RETRY_S
                 return None

@@ -1,6 +1,5 @@
 """The tables during a build: those of the previous build, with what this one has written so far."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
@@ -132,14 +131,12 @@ class Current:
         held = parsed.where(F.col("payload").isNotNull()).selectExpr(BRANCH, *_of_events())
         return held.unionByName(self.of_branches(EVENTS, others).selectExpr(BRANCH, *_of_events())) if others else held
 
-    def keep_rare(self, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]) -> None:
-        """Reads the events of rare kinds that branches see into memory, unless they are there, until `close`."""
+    def keep_rare(self, parts: Mapping[int, Sequence[Part]], counts: Mapping[str, int]) -> None:
+        """Reads the events of rare kinds that branches see into memory, unless they are there, until `close`. `counts`:
+        of the events by kind, once for each branch that sees them.
+        """
         if self._is_few or _key(parts) in self._rare:
             return
-        counts: Counter[str] = Counter()
-        # Once for each branch that sees them.
-        for owner in (part.owner for some in parts.values() for part in some):
-            counts.update(ledger[owner].kinds())
         kinds = sorted(counts, key=lambda kind: (counts[kind], kind))
         sums = accumulate(counts[kind] for kind in kinds)
         rare = frozenset(kind for kind, total in zip(kinds, sums, strict=True) if total <= RARE_EVENTS)

@@ -71,7 +71,7 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     table = dirty.table
     numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
     given = _given(job, dirty, numbers)
-    is_small = job.held is not None or given.rows <= FEW_ROWS
+    is_small = given.rows <= FEW_ROWS
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
     # Rows made from all events of a branch replace those made from some of them.
     restarted = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
@@ -180,12 +180,11 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> _Given:
     for owner, count in viewers.items():
         known.update({kind: count * events for kind, events in job.ledger[owner].kinds().items()})
     if table.kinds:
-        job.current.keep_rare(parts, job.ledger)
+        job.current.keep_rare(parts, known)
     rows_of_needs = sum(
-        count * file.rows
+        file.rows * max(viewers[unit] for unit in file.units)
         for name in table.needs
-        for owner, count in viewers.items()
-        for file in job.current.files(name, {owner})
+        for file in job.current.files(name, owners)
     )
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
 

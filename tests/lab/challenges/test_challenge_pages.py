@@ -166,7 +166,7 @@ def test_entry_whose_judge_died_has_no_verdict(visitor: Visitor, lab_server: Lab
 
 
 def test_process_that_judges_ends_with_the_lab() -> None:
-    """The lab has its end of the pipe open; if it is killed, nobody waits for the verdict."""
+    """A lab that is killed closes its end of the pipe, and does not need the verdict any more."""
     challenge = challenges()["c5-ten-rebalances"]
     order = msgspec.json.encode(Order(challenge.slug, entry_of(challenge, challenge.par)))
     command = [sys.executable, "-m", "lab.challenges.worker"]

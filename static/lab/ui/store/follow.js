@@ -28,6 +28,8 @@ export const lead = signal(null);
 export const isFollowing = signal(false);
 /** Whether the participant cannot end following. */
 export const isHeld = signal(false);
+/** Whether the page returns to its own branch when the hold ends: they worked alone when it began, or have left it. */
+export const returnsAfterHold = signal(false);
 
 /** The newest view of the presenter. @type {Signal<PageView | null>} */
 export const ledView = signal(null);
@@ -69,6 +71,15 @@ export function follow() {
   isFollowing.value = true;
   speech.say("follow", t("follow.began", { name: lead.peek()?.name }));
   apply();
+}
+
+/** Who is held follows until that ends. @param {boolean} is */
+export function setHeld(is) {
+  const was = isHeld.peek();
+  if (is && !was) returnsAfterHold.value = !isFollowing.peek();
+  isHeld.value = is;
+  if (is) follow();
+  else if (was && returnsAfterHold.peek()) queueMicrotask(leave);
 }
 
 /** Returns to the page's own branch, at the place that was left. */

@@ -4,7 +4,7 @@ import { followed, runOf } from "../../classroom/followed.js";
 import { act, joined, shownName, tree } from "../../classroom/store.js";
 import { t } from "../../kit/i18n.js";
 import { classroom, refuse, request } from "../../store/api.js";
-import { isFollowing, isHeld, lead, leave } from "../../store/follow.js";
+import { isFollowing, isHeld, lead, leave, returnsAfterHold } from "../../store/follow.js";
 import { holds, isStopped, tellReason } from "../../store/rights.js";
 import { effect } from "../../store/state.js";
 
@@ -56,17 +56,11 @@ function waysOn() {
 /** A way that is an act of the class. @param {string} key of its label @param {Act} does @returns {Way} */
 const way = (key, does) => ({ label: t(key), run: () => act(does) });
 
-/** Whether the visitor's own lab is shown once this page is no longer held: one press leaves the hold and returns to it. */
-let isReturning = false;
-effect(() => {
-  if (isHeld.value || !isReturning) return;
-  isReturning = false;
-  queueMicrotask(leave);
-});
-
+/** One press leaves the hold and returns to the visitor's own lab. */
 async function leaveHold() {
-  isReturning = true;
-  isReturning &&= await act({ op: "leave_hold" });
+  const returned = returnsAfterHold.peek();
+  returnsAfterHold.value = true;
+  if (!await act({ op: "leave_hold" })) returnsAfterHold.value = returned;
 }
 
 /** @returns {Reason} */

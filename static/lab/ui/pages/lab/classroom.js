@@ -10,7 +10,7 @@ import { speakToLearner } from "../../classroom/sound/heard.js";
 import { lookedAt, ownLab, setLookedAt } from "../../classroom/looked_at.js";
 import { followed, runOf } from "../../classroom/followed.js";
 import { act, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
-import { follow, isFollowing, isHeld, leave, led, setLead } from "../../store/follow.js";
+import { follow, isFollowing, isHeld, leave, led, returnsAfterHold, setHeld, setLead } from "../../store/follow.js";
 import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
@@ -84,18 +84,6 @@ const newestOf = (lab) => ({
   group: "", overlay: "",
 });
 
-/** Whether the visitor worked alone when the hold began. */
-let wasAlone = false;
-
-/** While they are held they follow; then they are again where they were. @param {boolean} is */
-function setHeld(is) {
-  const was = isHeld.peek();
-  if (is && !was) wasAlone = !isFollowing.peek();
-  isHeld.value = is;
-  if (is) follow();
-  else if (was && wasAlone) queueMicrotask(leave);
-}
-
 function followLead() {
   /** @type {number | string} */
   let term = 0;
@@ -121,7 +109,7 @@ function followLead() {
   effect(() => {
     const follows = isFollowing.value;
     // A hold does not change whether they work alone.
-    if (follows === told || !followed.peek() || isHeld.peek() && wasAlone) return;
+    if (follows === told || !followed.peek() || isHeld.peek() && returnsAfterHold.peek()) return;
     told = follows;
     void act({ op: follows ? "rejoin" : "detach" });
   });
