@@ -75,7 +75,7 @@ from lab.protocol.frames import (
     InvalidFrame,
     encode,
 )
-from lab.rights import let_go, membership_in, membership_of
+from lab.rights import let_go, may, membership_in, membership_of
 from lab.runtime.host import host
 from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.runtime.sharing.load import load
@@ -355,17 +355,19 @@ class ClassSocket(HoldingSocket):
         if isinstance(act, SettlePoll) and self.outbox.viewer.audience == "staff":
             return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
         if isinstance(act, TakeLead):
-            await sync_to_async(self._ensure_may_show)(act.lab)
+            await sync_to_async(self._ensure_own)(act.lab)
         if isinstance(act, BeginHelp) and self.outbox.viewer.audience == "staff":
             return await help_at(host(), self._live, act.p) or act
         return act
 
-    def _ensure_may_show(self, lab: str) -> None:
-        """A leading lab is visible to the whole class, so showing it requires the right to act in it. Raises Refusal
-        (404, 403).
+    def _ensure_own(self, lab: str) -> None:
+        """A leading lab is shown to the whole class, recorded, and given to others, so it has to be one's own: whoever
+        helps a learner may act in their lab, but only the learner may show it, on the stage. Raises Refusal (404, 403).
         """
         run, _, name = lab.partition("/")
-        selectors.branch_of(self._user, run, name, "act")
+        branch = selectors.branch_of(self._user, run, name)
+        if not may(self._user, branch, "own"):
+            raise Refusal("class_act.not_own_lab", HTTPStatus.FORBIDDEN, lab=lab)
 
     # Sending
 

@@ -110,6 +110,28 @@ def test_a_look_ends_with_the_role_that_allows_it(classroom: Classroom) -> None:
             assert looking.closed()[0] == 4403
 
 
+def test_helper_cannot_show_the_lab_of_a_learner_to_the_class(classroom: Classroom) -> None:
+    """They may act in it; only its learner may show it, on the stage."""
+    run = classroom.give_lab("p2")
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        teacher.until_held("/people/p2 lab", f"{run}/main")
+        for op in ("look", "begin_help"):
+            assert teacher.act(op, p="p2")["k"] == "done"
+            refused = teacher.act("take_lead", lab=f"{run}/main")
+            assert (refused["k"], refused["status"]) == ("no", 403), op
+            assert "your own lab" in refused["what"] and "on the stage" in refused["todo"]
+        assert bob.held.get("/lead") is None
+        assert not sees(classroom.visitors["p3"], run)
+        # On the stage with their consent, everyone sees it; the staff still do not lead with it.
+        assert teacher.act("end_help", p="p2")["k"] == "done"
+        end = show_on_stage(teacher, ada, run)
+        assert teacher.act("take_lead", lab=f"{run}/main")["status"] == 403
+        end()
+        assert teacher.act("take_lead", lab=classroom.lab_to_lead())["k"] == "done"
+
+
 def until(page: Page, holds: Callable[[], Any]) -> None:
     while not holds():
         page.read()
