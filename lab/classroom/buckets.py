@@ -30,25 +30,47 @@ class Bucket:
 
 
 class ActLimits:
-    """The limits of one person across all their sockets; acts, votes and strokes have separate buckets. Refusals are
-    sent at most once a second; two hundred in ten seconds close a socket.
+    """The limits of one person across all their sockets. Acts, votes and strokes have separate buckets; all other
+    frames share one, and of those some have a smaller one as well. Refusals are sent at most once a second; two hundred
+    in ten seconds close a socket, and the person may not open another one for thirty seconds.
     """
 
     RATE, BURST = 10, 30
+    FRAME_RATE, FRAME_BURST = 60, 120
+    """Of a page: at most 10 views and 17 points per second, and a measurement of time with each `here`."""
     MAX_REFUSED, REFUSED_IN_US = 200, 10 * US
+    HELD_OFF_US = 30 * US
+    MAX_SOCKETS = 12
+    """At once: several pages on two devices, with some whose network is gone and which have not timed out yet."""
 
     def __init__(self) -> None:
-        self._buckets = {"act": Bucket(self.RATE, self.BURST), "vote": Bucket(2, 10), "draw": Bucket(20, 40)}
+        self._buckets = {
+            "act": Bucket(self.RATE, self.BURST),
+            "vote": Bucket(2, 10),
+            "draw": Bucket(20, 40),
+            "frame": Bucket(self.FRAME_RATE, self.FRAME_BURST),
+            "here": Bucket(10, 30),
+            "front": Bucket(1, 10),
+            "view": Bucket(10, 10),
+        }
         self._answers = Bucket(1, 1)
         self._refused = 0
         self._refused_since_us = 0
+        self._sockets = 0
+        self._held_off_until_us = 0
 
     def take(self, kind: str, now_us: int) -> bool:
-        """Whether an act is allowed now. `kind`: act, vote, draw."""
+        """Whether a frame is allowed now. `kind`: act, vote, draw; frame for all others, of which some also take here,
+        front (another lab in front) or view.
+        """
         return self._buckets[kind].take(now_us)
 
     def again_ms(self, kind: str) -> int:
         return self._buckets[kind].again_ms()
+
+    def rate(self, kind: str) -> int:
+        """Frames of a kind per second, for the refusal."""
+        return self.FRAME_RATE if kind == "frame" else self.RATE
 
     def is_answered(self, now_us: int) -> bool:
         """Whether a refusal for the limit is sent: at most once a second."""
@@ -60,3 +82,22 @@ class ActLimits:
             self._refused, self._refused_since_us = 0, now_us
         self._refused += 1
         return self._refused >= self.MAX_REFUSED
+
+    # Sockets
+
+    def hold_off(self, now_us: int) -> None:
+        """A socket was closed for a flood: the person may not open another one for a while."""
+        self._held_off_until_us = now_us + self.HELD_OFF_US
+
+    def is_held_off(self, now_us: int) -> bool:
+        return now_us < self._held_off_until_us
+
+    def open_socket(self) -> bool:
+        """Counts a socket; returns whether it may stay. If it may not, it does not count."""
+        if self._sockets >= self.MAX_SOCKETS:
+            return False
+        self._sockets += 1
+        return True
+
+    def close_socket(self) -> None:
+        self._sockets -= 1

@@ -79,12 +79,16 @@ class Outbox:
             self._is_due = True
             self._wake.set()
 
-    def acknowledge(self, upto: int) -> None:
-        """The page has everything up to `upto`."""
+    def acknowledge(self, upto: int) -> bool:
+        """The page has everything up to `upto`. Returns whether a frame was waiting for that."""
+        waiting = len(self._unacknowledged)
         while self._unacknowledged and self._unacknowledged[0][0] <= upto:
             self._unacknowledged_bytes -= self._unacknowledged.popleft()[1]
+        if len(self._unacknowledged) == waiting:
+            return False
         if self._is_due:
             self._wake.set()
+        return True
 
     def restart(self, viewer: Viewer) -> None:
         """The person's rights have changed: the page starts again with a snapshot."""

@@ -73,7 +73,7 @@ class Room:
         self._seats: dict[str, list[Seat]] = {}
         self._sockets = Sockets()
         self._limits: dict[str, ActLimits] = {}
-        self._views = {"leader": Bucket(10, 10), "stage": Bucket(10, 10), "point": Bucket(10, 10)}
+        self._pointer = Bucket(10, 10)
         self._view: ChangeView | None = None
         self._stage_view: tuple[tuple[str, bool, str], bytes] | None = None
         """The stage that the newest view of it belongs to, and that view, for pages that connect."""
@@ -255,29 +255,29 @@ class Room:
 
     def view(self, p: str, term: int, view: LookedAt) -> None:
         """The view of a page, for those who follow it or look at it; of another lab, only for the latter."""
+        now, run = self.board.now, view.branch.partition("/")[0]
+        leads = now.lead == (p, term) and run == now.lead_lab.partition("/")[0]
+        stage = now.stage if now.stage and now.stage[0] == p and run == now.stage[2].partition("/")[0] else None
+        lookers = now.looks.get(p, ())
+        if not (leads or stage or lookers) or not self.limits(p).take("view", self.now_us()):
+            return
         frame = {"k": "view", "p": p, "term": term, "class_us": self.now_us(), "view": view}
         shown = encode(frame)
-        now = self.board.now
-        run = view.branch.partition("/")[0]
-        if now.lead == (p, term) and run == now.lead_lab.partition("/")[0]:
-            if not self._views["leader"].take(self.now_us()):
-                return
+        if leads:
             self._keep_view(ChangeView(term, encode(view).decode()))
             self._send("view", shown, but=p)
-        if now.stage is not None and now.stage[0] == p and run == now.stage[2].partition("/")[0]:
-            if not self._views["stage"].take(self.now_us()):
-                return
-            of_stage = encode(frame | {"p": p if now.stage[1] else "", "stage": now.stage[2]})
-            self._stage_view = now.stage, of_stage
+        if stage:
+            of_stage = encode(frame | {"p": p if stage[1] else "", "stage": stage[2]})
+            self._stage_view = stage, of_stage
             self._send("view/stage", of_stage, but=p)
-        for looker in now.looks.get(p, ()):
+        for looker in lookers:
             for seat in self._seats.get(looker, ()):
                 seat.outbox.set(f"view/{p}", shown)
 
     def point(self, p: str, frame: PointFrame) -> None:
         """The presenter's pointer."""
         lead = self.board.now.lead
-        if lead is None or lead[0] != p or not self._views["point"].take(self.now_us()):
+        if lead is None or lead[0] != p or not self._pointer.take(self.now_us()):
             return
         self.tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v, frame.down)))
         shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
@@ -291,7 +291,7 @@ class Room:
     def shed(self, step: int, pointer_hz: int) -> None:
         """Notifies staff that the server is overloaded, and how far it reduces its work."""
         if step != self._shed:
-            self._views["point"] = Bucket(pointer_hz, pointer_hz)
+            self._pointer = Bucket(pointer_hz, pointer_hz)
             self._shed = step
             self.tell_staff("shed", encode(Shed(self.now_us(), step)))
 

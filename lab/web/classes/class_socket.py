@@ -105,6 +105,13 @@ def _found(person: ScopePerson, slug: str) -> tuple[Class, Participant]:
     return member.classroom, member
 
 
+def _limited_as(frame: ClassFrame) -> str:
+    """The bucket from which a frame takes; see `ActLimits.take`."""
+    if not isinstance(frame, ActFrame):
+        return "frame"
+    return "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
+
+
 class ClassSocket(HoldingSocket):
     """/ws/classes/<class>/: see lab/classroom/frames.py for the frames."""
 
@@ -116,6 +123,7 @@ class ClassSocket(HoldingSocket):
         self.sight: frozenset[str] = frozenset()
         self.place: Place = "lab"
         self._front = ""
+        self._is_counted = False
         self.begin_holding()
         await self.accept()
         slug = self.scope["url_route"]["kwargs"]["slug"]
@@ -127,11 +135,24 @@ class ClassSocket(HoldingSocket):
             self._classroom, self._member = found
             self.entered()
             self._live: LiveClass = await live_classes().of(self._classroom)
+            await self._count()
         except _Removed:
             await self._close(CLOSE_RIGHT_ENDED, text("class_act.removed"))
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
+
+    async def _count(self) -> None:
+        """Counts the socket among those of the person; closes it if there are too many, or if one was closed for a
+        flood just now.
+        """
+        limits = self._live.room.limits(self._member.source)
+        if limits.is_held_off(self._live.room.now_us()):
+            await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+            return
+        self._is_counted = limits.open_socket()
+        if not self._is_counted:
+            await self._close(CLOSE_TOO_MUCH, text("class_act.many_pages", max=limits.MAX_SOCKETS))
 
     # Rights
 
@@ -186,6 +207,9 @@ class ClassSocket(HoldingSocket):
         for task in (self._sender, *self._doing):
             if task is not None:
                 task.cancel()
+        if self._is_counted:
+            self._is_counted = False
+            self._live.room.limits(self._member.source).close_socket()
         if hasattr(self, "outbox"):
             self._live.room.leave(self._member.source, self)
 
@@ -203,7 +227,7 @@ class ClassSocket(HoldingSocket):
         except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except TooManyAnswers:
-            await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+            await self._end_flood()
         except Exception as error:
             if not hasattr(self, "outbox"):
                 raise
@@ -240,43 +264,65 @@ class ClassSocket(HoldingSocket):
 
     async def _dispatch(self, frame: ClassFrame) -> None:
         room, p = self._live.room, self._member.source
+        if isinstance(frame, ClassAck) and self.outbox.acknowledge(frame.upto):
+            # There are no more of these than frames that were sent.
+            return
+        if not await self._is_allowed(frame):
+            return
         match frame:
-            case ClassAck(upto=upto):
-                self.outbox.acknowledge(upto)
+            case ClassAck():
+                pass
             case ActFrame():
                 await self._act(frame)
             case ViewFrame(view=view, term=term):
                 room.view(p, term, view)
             case PointFrame():
                 room.point(p, frame)
-            case Here(hidden=hidden, sight=sight, lab=lab, at_us=at_us):
-                self.sight = frozenset(sight)
-                room.set_hidden(p, self, hidden)
-                if self.place == REPLAYS and at_us is not None:
-                    room.set_replayed(p, self, at_us)
-                self._note_front("" if hidden else lab)
+            case Here():
+                self._note_here(frame)
             case ClassTime(ms=ms):
                 self._answer(TimeAnswer(ms, room.now_us()))
             case ClassHello():
                 raise InvalidFrame("refusal.second_hello")
 
-    def _note_front(self, lab: str) -> None:
-        """The page has come to the front with a lab, or has gone to the background."""
-        if lab and lab != self._front:
-            self._live.room.tell(Given(ROOM, ShowLab(self._member.source, lab)))
-        self._front = lab
+    async def _is_allowed(self, frame: ClassFrame) -> bool:
+        """Whether the person's limits allow a frame. If they do not, it is refused, or the socket is closed."""
+        limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
+        kind = _limited_as(frame)
+        if limits.take(kind, now_us):
+            return True
+        if limits.closes(now_us):
+            await self._end_flood()
+        elif limits.is_answered(now_us):
+            refusal = Refusal("class_act.too_fast", HTTPStatus.TOO_MANY_REQUESTS, rate=limits.rate(kind))
+            self._refuse(getattr(frame, "id", None), refusal, limits.again_ms(kind))
+        return False
+
+    async def _end_flood(self) -> None:
+        room = self._live.room
+        room.limits(self._member.source).hold_off(room.now_us())
+        await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+
+    def _note_here(self, frame: Here) -> None:
+        """A frame too many is left out: pages send one every 15 s anyway."""
+        room, p = self._live.room, self._member.source
+        limits = room.limits(p)
+        if not limits.take("here", room.now_us()):
+            return
+        self.sight = frozenset(frame.sight)
+        room.set_hidden(p, self, frame.hidden)
+        if self.place == REPLAYS and frame.at_us is not None:
+            room.set_replayed(p, self, frame.at_us)
+        # The page has come to the front with a lab, or has gone to the background.
+        front = "" if frame.hidden else frame.lab
+        if front and front != self._front:
+            if not limits.take("front", room.now_us()):
+                # It may be written. The next frame says it again.
+                return
+            room.tell(Given(ROOM, ShowLab(p, front)))
+        self._front = front
 
     async def _act(self, frame: ActFrame) -> None:
-        limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
-        kind = "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
-        if not limits.take(kind, now_us):
-            if limits.closes(now_us):
-                await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
-            elif limits.is_answered(now_us):
-                again_ms = limits.again_ms(kind)
-                refusal = Refusal("class_act.too_fast", HTTPStatus.TOO_MANY_REQUESTS, rate=ActLimits.RATE)
-                self._refuse(frame.id, refusal, again_ms)
-            return
         if isinstance(frame.do, CastVote | BeginLesson):
             # An anonymous vote completes only when others have voted as well, and the lab of a lesson takes seconds.
             doing = asyncio.create_task(self._do(frame))
@@ -317,7 +363,7 @@ class ClassSocket(HoldingSocket):
             await self._discard(texts)
             self._refuse(frame.id, refusal)
         except TooManyAnswers:
-            await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+            await self._end_flood()
         except Exception as error:
             self._fail(frame, error)
             await self._discard(texts)
@@ -394,7 +440,10 @@ class ClassSocket(HoldingSocket):
 
     async def _refuse_frame(self, refusal: InvalidFrame) -> None:
         self._invalid_frames += 1
-        if not hasattr(self, "outbox") or self._invalid_frames > MAX_INVALID_FRAMES:
+        is_greeted = hasattr(self, "outbox")
+        if not is_greeted or self._invalid_frames > MAX_INVALID_FRAMES:
+            if is_greeted:
+                self._live.room.limits(self._member.source).hold_off(self._live.room.now_us())
             await self._close(CLOSE_INVALID_FRAME, refusal.what)
         else:
             self._refuse(refusal.frame, refusal)

@@ -1,0 +1,167 @@
+"""Floods of one page: each kind of frame is limited per person, writes little, and leaves the others alone."""
+
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from lab.actions.classes.live_class import live_classes
+from lab.classroom import room as rooms
+from lab.classroom.acts import Given, ops
+from lab.classroom.acts.facts import GiveState, TakeState
+from lab.classroom.buckets import ActLimits, Bucket
+from lab.classroom.events.pace import LabShown
+from lab.classroom.frames import LookedAt
+from lab.classroom.room import Room
+from tests.support.classroom.class_pages import Classroom
+from tests.support.classroom.memory_class import ADA, TEACHER, US
+from tests.support.classroom.open_rooms import Chair, HandClocks, begun, run
+
+VIEW = {
+    "branch": "some/main", "seq": 1, "at_us": 1, "mode": "pause", "rate": 1.0, "screen": "log", "partition": "",
+    "selection": "", "ranges": {},
+}  # fmt: skip
+FRAMES: dict[str, Any] = {
+    "here": lambda n: {"k": "here", "hidden": bool(n % 2), "lab": f"lab-{n}/main"},
+    "time": lambda n: {"k": "time", "ms": float(n)},
+    "view": lambda n: {"k": "view", "view": VIEW},
+    "point": lambda n: {"k": "point", "anchor": "broker:b1", "u": n % 1000, "v": 0},
+    "ack": lambda n: {"k": "ack", "upto": n},
+    "hello": lambda n: {"k": "hello", "v": 1, "schema": ""},
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_flood_of_any_frame_is_refused_once_a_second_and_then_closed(classroom: Classroom, kind: str) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        ada.until("snap")
+        with suppress(ConnectionClosed):
+            for number in range(ActLimits.FRAME_BURST + 400):
+                ada.send(**FRAMES[kind](number))
+        assert ada.closed() in (4429, 4400)
+        refused = [frame for frame in ada.frames if frame["k"] == "no"]
+        # Of the answers to `time`, 64 wait at most.
+        assert (kind == "time" or refused) and len(refused) <= 15, "not one for each frame"
+        with classroom.page("p2") as again:
+            assert again.closed() == 4429, "the server, not only the page, waits"
+        assert teacher.act("pause_all")["k"] == "done", "others go on"
+        with classroom.page("p3") as bob:
+            bob.until("snap")
+
+
+def test_frames_of_all_pages_of_a_person_count_together(classroom: Classroom) -> None:
+    with ExitStack() as stack:
+        pages = [stack.enter_context(classroom.page("p2")) for _ in range(4)]
+        for page in pages:
+            page.until("snap")
+        for page in pages:
+            with suppress(ConnectionClosed):
+                for number in range(ActLimits.FRAME_BURST - 10):
+                    page.send(k="point", anchor="broker:b1", u=number, v=0)
+        for page in pages:
+            with suppress(ConnectionClosed):
+                page.act("detach")
+        refused = [frame["status"] for page in pages for frame in page.frames if frame["k"] == "no"]
+        assert refused and set(refused) == {429}
+
+
+def test_acknowledgements_of_frames_that_were_sent_are_not_limited(classroom: Classroom) -> None:
+    """A page answers each frame of events, however many there are."""
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        room = room_of(classroom)
+        limits = room.limits("p1")
+        while limits.take("frame", room.now_us()):
+            pass
+        for seconds in range(1, 25):
+            assert teacher.act("set_timer", seconds=seconds)["k"] == "done"
+            teacher.until_held("/timer seconds", seconds)
+            limits._buckets["frame"]._tokens = 0.0
+        assert not any(frame["k"] == "no" for frame in teacher.frames)
+
+
+def test_change_of_the_lab_in_front_is_written_at_most_once_a_second(classroom: Classroom) -> None:
+    lab = classroom.give_lab("p2")
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        teacher.until_held("/people/p2 lab", f"{lab}/main")
+        ada.until("snap")
+        room = room_of(classroom)
+        given = [GiveState(1, "lead/main", 1, 1), TakeState("p2", 1, "taken/main")]
+        for who, fact in zip(("p1", "p2"), given, strict=True):
+            classroom.server.call(lambda _, who=who, fact=fact: room.do(Given(who, fact)))
+        began_us = room.now_us()
+        for number in range(25):
+            # Hidden in between, so that each is another page in front.
+            ada.send(k="here", hidden=True)
+            ada.send(k="here", lab=f"taken/b{number}")
+        assert ada.act("detach")["k"] == "done", "the frames before it were taken"
+        seconds = (room.now_us() - began_us) / US
+        # Left out, it is told by the next frame.
+        room.limits("p2")._buckets.update(here=Bucket(1, 1), front=Bucket(1, 1))
+        ada.send(k="here", lab="taken/last")
+        teacher.until_held("/people/p2 lab", "taken/last")
+        events = classroom.server.call(lambda _: room.events(1, room.board.last_seq))
+        shown = [event.lab for *_, event in events if isinstance(event, LabShown)]
+        assert 1 <= len(shown) <= 11 + seconds + 1
+        assert shown[-1] == "taken/last"
+
+
+def room_of(classroom: Classroom) -> Room:
+    live = classroom.server.call(lambda _: live_classes().opened(classroom.slug))
+    assert live is not None
+    room: Room = live.room
+    return room
+
+
+def test_view_is_encoded_only_for_those_who_see_it_and_ten_times_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[object] = []
+    encode = rooms.encode
+    monkeypatch.setattr(rooms, "encode", lambda frame: encoded.append(frame) or encode(frame))
+
+    async def test() -> None:
+        clocks = HandClocks()
+        room = await begun(tmp_path, clocks)
+        lin = Chair(room, TEACHER)
+        view = LookedAt(f"run-{ADA}/main", None, None, "pause", 1, "cluster", "", "", {})
+        for _ in range(100):
+            room.view(ADA, 0, view)
+        assert not [frame for frame in encoded if isinstance(frame, dict) and frame["k"] == "view"]
+        await room.do(Given(TEACHER, ops.Look(ADA)))
+        encoded.clear()
+        for _ in range(100):
+            room.view(ADA, 0, view)
+        assert len(encoded) == 10
+        clocks.us += US
+        room.view(ADA, 0, view)
+        assert len(encoded) == 11
+        assert any(frame["k"] == "view" and frame["p"] == ADA for frame in await lin.frames())
+        await room.close()
+
+    run(test)
+
+
+def test_person_is_held_off_for_thirty_seconds_after_a_flood() -> None:
+    limits = ActLimits()
+    assert not limits.is_held_off(5 * US)
+    limits.hold_off(5 * US)
+    assert limits.is_held_off(35 * US - 1)
+    assert not limits.is_held_off(35 * US)
+
+
+def test_number_of_open_pages_of_a_person_is_limited(classroom: Classroom) -> None:
+    with ExitStack() as stack:
+        pages = [stack.enter_context(classroom.page("p2")) for _ in range(ActLimits.MAX_SOCKETS)]
+        for page in pages:
+            page.until("snap")
+        with classroom.page("p2") as more:
+            assert more.closed() == 4429
+        with classroom.page("p3") as bob:
+            bob.until("snap")
+        pages[0].connection.close()
+        with classroom.page("p2") as instead:
+            instead.until("snap")
+        assert pages[1].act("detach")["k"] == "done", "those that are open stay"
