@@ -1,5 +1,5 @@
-"""Retention of recordings: events off the record are removed from the class's own log first, a day after the end the
-whole log, and later the recording.
+"""What ends with time after a class: events off the record are removed from the class's own log first, a day after the
+end the whole log, and later the recording and the guests.
 """
 
 import asyncio
@@ -11,10 +11,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.people import erase, expired_guests
 from lab.actions.classes.recordings import STAGE, sealed_of
+from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
+from lab.actions.control_exercise import end_exercises
+from lab.actions.delete_run import delete_run
 from lab.classroom.recorded.retention import finish_keeping, forget_off_record, keep_sealed_log, remove_recording
-from lab.models import Class
+from lab.models import Class, Participant
+from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -28,11 +33,31 @@ _SILENCED = "silenced"
 async def keep_time_limits() -> None:
     """Applies them now and once an hour, until it is cancelled."""
     while True:
-        try:
-            await apply_time_limits(timezone.now())
-        except Exception:
-            logger.exception("the time limits of recordings could not be applied")
+        for apply in (apply_time_limits, erase_expired):
+            try:
+                await apply(timezone.now())
+            except Exception:
+                logger.exception("the time limits of classes could not be applied")
         await asyncio.sleep(EVERY_S)
+
+
+async def erase_expired(now: datetime) -> None:
+    """Erases the guests of classes that ended longer ago than `GUEST_DAYS`."""
+    for guest in await sync_to_async(expired_guests)(now):
+        await erase_person(guest, guest)
+
+
+async def erase_person(chosen: Participant, by: Participant) -> None:
+    """Erases a person, also from the recording. A guest's runs are deleted as well, since they could no longer be
+    accessed.
+    """
+    user = chosen.user
+    if user is not None and chosen.is_guest:
+        await end_exercises(host().labs(), user)
+        async for run in user.runs.all():
+            await delete_run(host(), run, confirmed=True)
+    await sync_to_async(erase)(chosen, by)
+    await seal_again(chosen.classroom)
 
 
 async def apply_time_limits(now: datetime) -> None:

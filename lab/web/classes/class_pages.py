@@ -21,14 +21,12 @@ from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
-from lab.actions.classes.keep_recordings import is_recording_deleted
+from lab.actions.classes.keep_recordings import erase_expired, erase_person, is_recording_deleted
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.recordings import is_imported
-from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
 from lab.actions.classes.start_class import delete_class, end_class, members_of, start_class
 from lab.actions.control_exercise import end_exercises
-from lab.actions.delete_run import delete_run
 from lab.actions.execution import MAX_EXECUTION_S
 from lab.actions.imports import refusal_to_show, running_import
 from lab.classroom.codes import shown_code, shown_digits, shown_key
@@ -61,8 +59,7 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     chapters = tuple(value for value, _ in starts(preferences_of(request).language))
-    for guest in await sync_to_async(people.expired_guests)(timezone.now()):
-        await _erase(guest, guest)
+    await erase_expired(timezone.now())
     form = request.POST.dict()
     form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
     try:
@@ -191,7 +188,7 @@ async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
     me = await _me(request, slug)
     if request.POST.get("confirm") != "yes":
         raise Refusal("refusal.erasure_not_confirmed")
-    await _erase(me, me)
+    await erase_person(me, me)
     response = redirect("join")
     forget(response, me.classroom)
     return response
@@ -338,20 +335,9 @@ async def _change_person(request: HttpRequest, user: User, classroom: Class, num
         case "erase":
             if request.POST.get("confirm") != "yes":
                 raise Refusal("refusal.erasure_not_confirmed")
-            await _erase(chosen, me)
+            await erase_person(chosen, me)
         case _:
             raise Refusal("refusal.unknown_operation", operation=op[:40])
-
-
-async def _erase(chosen: Participant, by: Participant) -> None:
-    """A guest's runs are deleted as well, since they could no longer be accessed."""
-    user = chosen.user
-    if user is not None and chosen.is_guest:
-        await end_exercises(host().labs(), user)
-        async for run in user.runs.all():
-            await delete_run(host(), run, confirmed=True)
-    await sync_to_async(people.erase)(chosen, by)
-    await seal_again(chosen.classroom)
 
 
 # Pages

@@ -10,8 +10,10 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 
 from lab.actions.classes import join_class
+from lab.actions.classes.keep_recordings import keep_time_limits
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.people import erase_expired_guests
 from lab.learning import log as learning
@@ -262,6 +264,28 @@ def test_guests_end_30_days_after_their_class_and_accounts_stay(room: Class, gue
     assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
     assert "/sign-in/" in guest.get("/runs/").url
     assert participant(room, 1).user is not None
+
+
+def test_guests_end_while_the_server_runs(room: Class, guest: Guest, staff: Visitor) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    staff.post(f"/classes/{room.slug}/end", confirm="yes")
+    old = timezone.now() - timedelta(days=31)
+    Class.objects.filter(pk=room.pk).update(ended_at=old)
+    Participant.objects.filter(classroom=room).update(joined_at=old)
+    left = Participant.objects.filter(classroom=room, presence=Presence.IN, is_guest=True)
+
+    async def keep(_: object) -> None:
+        keeping = asyncio.create_task(keep_time_limits())
+        async with asyncio.timeout(PATIENCE_S / 2):
+            while await left.aexists():
+                await asyncio.sleep(0.01)
+        keeping.cancel()
+
+    staff.server.call(keep)
+    assert participant(room, 2).presence == Presence.ERASED and participant(room, 2).nickname == ""
+    assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
+    assert "/sign-in/" in guest.get("/runs/").url
 
 
 def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
