@@ -101,6 +101,7 @@ class Writer:
 
     def start(self) -> None:
         """Records that the class was resumed, if it had started; publishes all sections; starts to take jobs."""
+        self._destroy_old_keys()
         if self._state.is_open:
             self._run([Job(Given(ROOM, Resume(self._clock.gap_ms, self._clocks.wall_ms())), _ignore)])
         self._publish(self._published([], set(paths(self._state))))
@@ -296,6 +297,15 @@ class Writer:
         for vote in votes:
             self._add(batch, now_us, "", "", vote)
         batch.answers += [(answer, self._state.last_seq) for answer in waiting]
+
+    def _destroy_old_keys(self) -> None:
+        """Destroys the keys of polls that have ended: the server may have been killed after that was written. A poll
+        that is not known was lost in a power loss, and its number is given again.
+        """
+        for path in (self._journal.folder / KEYS).glob("*.key"):
+            poll = self._state.polls.get(int(path.stem))
+            if poll is None or poll.phase == "ended":
+                path.unlink()
 
     def _finish_polls(self, batch: _Batch) -> None:
         """Destroys the keys of polls that have ended."""

@@ -2,6 +2,7 @@
 were shown is what is replayed (acceptance statement 20).
 """
 
+import asyncio
 import json
 import random
 import signal
@@ -20,7 +21,10 @@ from lab.classroom.events.poll import Voted
 from lab.classroom.events.tape import Marked
 from lab.classroom.folds import fold
 from lab.classroom.journal import ClassJournal
+from lab.classroom.room import Room
 from lab.classroom.state import State
+from lab.classroom.writer import KEYS
+from tests.support.classroom.memory_class import NoWords
 from tests.support.paths import ROOT
 
 
@@ -101,6 +105,14 @@ def test_no_answered_act_is_lost_or_duplicated(tmp_path: Path, rounds: Callable[
         fold(state, one)
     reopened = ClassJournal(killed.folder).state()
     assert msgspec.json.encode(reopened) == msgspec.json.encode(state)
+    asyncio.run(_reopen(killed.folder))
+    keys = {int(path.stem) for path in (killed.folder / KEYS).iterdir()}
+    assert keys <= {number for number, poll in state.polls.items() if poll.phase != "ended"}, "statement 19"
+
+
+async def _reopen(folder: Path) -> None:
+    room = await Room.open(folder, NoWords())
+    await room.close()
 
 
 def _check_votes(killed: Killed, log: object) -> None:

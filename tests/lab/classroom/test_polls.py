@@ -19,7 +19,7 @@ from lab.classroom.views import section
 from lab.classroom.writer import KEYS
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
-from tests.support.classroom.open_rooms import Chair, begun, run
+from tests.support.classroom.open_rooms import Chair, begun, opened, run
 
 LEARNERS = [ADA, BOB, "p7", "p8", "p9", "p10"]
 
@@ -252,6 +252,35 @@ def test_revote_is_matched_also_after_a_restart(tmp_path: Path) -> None:
     other: BallotBox[str] = BallotBox(tmp_path / "1.key")
     other.put(vote("p1"), "")
     assert other.take(closes=True)[0][0].voter != one.voter, "nobody can be matched when the poll is over"
+
+
+def test_key_that_a_kill_has_left_is_destroyed_when_the_class_opens(tmp_path: Path) -> None:
+    """The end of a poll is written before its key is destroyed."""
+
+    async def test() -> None:
+        room_ = await begun(tmp_path)
+        poll_ = ops.MakePoll("choice", "?", "en", ("a", "b"), True, False)
+        for number in (1, 2):
+            await room_.do(Given(TEACHER, poll_, f"make{number}", (1, 2, 3)))
+            await room_.do(Given(TEACHER, ops.OpenPoll(number), f"open{number}"))
+            kept = asyncio.Event()
+            voting = asyncio.create_task(room_.do(Given(ADA, ops.CastVote(number, "0")), kept.set))
+            await kept.wait()
+            assert (tmp_path / KEYS / f"{number}.key").exists()
+            if number == 1:
+                key = (tmp_path / KEYS / "1.key").read_bytes()
+                await room_.do(Given(TEACHER, ops.ClosePoll(1), "close"))
+                await voting
+        await room_.close()
+        assert [path.name for path in (tmp_path / KEYS).iterdir()] == ["2.key"], "making the second has ended the first"
+        for left in ("1.key", "3.key"):
+            (tmp_path / KEYS / left).write_bytes(key)
+        again = await opened(tmp_path)
+        assert [path.name for path in (tmp_path / KEYS).iterdir()] == ["2.key"], "the second is open"
+        await again.close()
+        voting.cancel()
+
+    run(test)
 
 
 def test_two_anonymous_rounds_of_40_are_counted_once_and_tell_nothing_of_their_voters(tmp_path: Path) -> None:
