@@ -25,6 +25,9 @@ ATTACK_TRIES = 50
 WARN_AGAIN_S = 60.0
 KEY_TRIES = 5
 KEY_WINDOW_S = 600.0
+MAX_JOINS = 1_000
+JOINS_WINDOW_S = 900.0
+"""As long as a door usually is open. A school, which is one address, may fill a class in this time."""
 MAX_REMEMBERED = 4_096
 
 
@@ -179,6 +182,23 @@ class KeyTries:
         """Forgets the attempts of a browser that entered the right key."""
         with self._lock:
             self._windows.pop(f"{classroom} {browser}", None)
+
+
+class Joins:
+    """Limit on new participants per address: each is a row of the class, also after they have left."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._windows: OrderedDict[str, Window] = OrderedDict()
+
+    def begin(self, address: str, now_s: float) -> float:
+        """Counts a join and returns 0, or returns the number of seconds to wait."""
+        with self._lock:
+            window = _remembered(self._windows, network_of(address), lambda: Window(MAX_JOINS, JOINS_WINDOW_S))
+            wait_s = window.wait_s(now_s)
+            if wait_s == 0:
+                window.add(now_s)
+            return wait_s
 
 
 def _remembered(known: "OrderedDict[str, T]", name: str, make: Callable[[], T]) -> T:

@@ -12,6 +12,8 @@ Presence = Literal["here", "away", "left"]
 Consent = Literal["number", "nickname", "not_recorded"]
 
 STAFF: frozenset[str] = frozenset({"instructor", "co-instructor"})
+MAX_PEOPLE = 2_000
+"""Number of participants of a class, with those who have left."""
 STAGE_REFUSALS = 2
 """Number of times that a learner may decline the stage before they are not asked again."""
 

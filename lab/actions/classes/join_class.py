@@ -12,6 +12,7 @@ from lab.actions.classes.door import DOOR_FIELDS, is_open
 from lab.classroom.codes import PASS_SIGNS, RETURN_KEY_SIGNS, draw_key, key_hash, parsed_key
 from lab.classroom.names import checked_nickname, free_nickname, offered_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.classroom.state import MAX_PEOPLE
 from lab.learning.log import append, delete_history, history_of
 from lab.models import Class, Consent, DevicePass, Participant, Presence, Role
 from lab.rights import rights_changed
@@ -46,10 +47,10 @@ def join_class(
         classroom.refresh_from_db(fields=DOOR_FIELDS)
         if not claims and not is_open(classroom, now):
             raise Refusal("refusal.no_class_link", 404)
-        waits = classroom.admits or bool(claims)
-        last = _ensure_few(classroom, waits)
         if user is not None and (known := classroom.participants.filter(user=user).first()):
             return Joined(known, "")
+        waits = classroom.admits or bool(claims)
+        last = _ensure_few(classroom, waits)
         shown = _free_name(classroom, wanted) if wanted else offered_name_in(classroom, language)
         made = enrol(
             classroom,
@@ -219,8 +220,10 @@ def _came_back(participant: Participant, now: datetime) -> None:
 
 
 def _ensure_few(classroom: Class, waits: bool) -> int:
-    """The last number of the class. Raises Refusal if there are too many in it."""
+    """The last number of the class. Raises Refusal if there are too many in it, or with those who have left."""
     last = _last_number(classroom)
+    if last >= MAX_PEOPLE:
+        raise Refusal("refusal.class_many_joined", 409, max=MAX_PEOPLE)
     # Numbers are unique, so the rows are counted only when a limit may have been reached.
     if last >= MAX_PARTICIPANTS and _count(classroom, Presence.IN) >= MAX_PARTICIPANTS:
         raise Refusal("refusal.class_full", 409, max=MAX_PARTICIPANTS)

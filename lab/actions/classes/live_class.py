@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextvars import Context
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,12 @@ class LiveClass:
         doing = (self.room.do(Given(who, fact)) for fact in found)
         for outcome in await asyncio.gather(*doing, return_exceptions=True):
             # An ended class records no further events.
-            if isinstance(outcome, BaseException) and not self.room.board.now.ended:
+            if not isinstance(outcome, BaseException) or self.room.board.now.ended:
+                continue
+            if not isinstance(outcome, Refusal) or outcome.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise outcome
+            # Of one fact: the others are recorded, and the class is opened without it.
+            logger.warning("class %s: %s", self.slug, outcome)
 
     async def follow(self, notice: Notice) -> None:
         """The door has changed the database. Changes that arrive during the update, or soon after one, are combined."""

@@ -7,10 +7,10 @@ from lab.classroom.acts import Given, facts
 from lab.classroom.decide.deciding import US, events, states
 from lab.classroom.decide.endings import end_all_of, end_class, end_looks
 from lab.classroom.events import help, lead, room
-from lab.classroom.state import STAFF, Person, State
+from lab.classroom.state import MAX_PEOPLE, STAFF, Person, State
 from lab.texts.refusal import Refusal
 
-MAX_PEOPLE = 2_000
+GONE = frozenset({"left", "kicked", "gone"})
 SAME_DOOR_US = 2_000_000
 """The database stores the door's end by the wall clock: a smaller difference is ignored."""
 
@@ -35,16 +35,15 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
 @states(facts.SetPerson)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.SetPerson = given.do  # type: ignore[assignment]
-    if act.p not in state.people and len(state.people) >= MAX_PEOPLE:
-        raise Refusal("class_act.full", 409, max=MAX_PEOPLE)
-    return list(_differences(state, act))
-
-
-def _differences(state: State, act: facts.SetPerson) -> Iterator[Event]:
     known = state.people.get(act.p)
-    if act.standing in ("left", "kicked", "gone"):
-        yield from _gone(state, known, act)
-        return
+    if act.standing in GONE:
+        return list(_gone(state, known, act)) if known is not None else []
+    if known is None and len(state.people) >= MAX_PEOPLE:
+        raise Refusal("class_act.full", 409, max=MAX_PEOPLE)
+    return list(_differences(state, known, act))
+
+
+def _differences(state: State, known: Person | None, act: facts.SetPerson) -> Iterator[Event]:
     waits = act.standing == "waiting"
     if known is None or known.is_kicked or known.presence == "left" or (waits and not known.waits):
         yield room.Joined(p=act.p, role=act.role, waits=waits, consent=act.consent, claims=act.claims if waits else "")
@@ -78,9 +77,7 @@ def _run(lab: str) -> str:
     return lab.partition("/")[0]
 
 
-def _gone(state: State, known: Person | None, act: facts.SetPerson) -> Iterator[Event]:
-    if known is None:
-        return
+def _gone(state: State, known: Person, act: facts.SetPerson) -> Iterator[Event]:
     if act.standing == "kicked" and not known.is_kicked:
         yield from end_all_of(state, known, "kicked")
         yield room.Kicked(p=act.p)

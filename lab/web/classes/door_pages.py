@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from lab.actions.classes.door import class_of_code, class_of_link, ensure_open
 from lab.actions.classes.join_class import claim_name, join_class, offered_name_in, return_by_key, use_pass
 from lab.classroom.codes import parsed_code, shown_key
-from lab.classroom.limits import KeyTries, Try, WrongCodes
+from lab.classroom.limits import Joins, KeyTries, Try, WrongCodes
 from lab.classroom.notices import Notice, tell
 from lab.models import Class, Consent, Participant, Presence
 from lab.preferences import preferences_of
@@ -36,14 +36,15 @@ _BROWSER_SALT, _KEY_SALT = "lab.door", "lab.door.key"
 
 wrong_codes = WrongCodes()
 key_tries = KeyTries()
+joins = Joins()
 
 
 class TooManyTries(Refusal):
     """Answered with 429 and Retry-After."""
 
-    def __init__(self, wait_s: float) -> None:
+    def __init__(self, wait_s: float, id: str = "refusal.too_many_tries") -> None:
         self.seconds = max(1, math.ceil(wait_s))
-        super().__init__("refusal.too_many_tries", 429, seconds=self.seconds)
+        super().__init__(id, 429, seconds=self.seconds)
 
 
 @never_cache
@@ -88,6 +89,7 @@ def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
     language = preferences_of(request).language
     name, consent = request.POST.get("name", ""), request.POST.get("consent", "")
     try:
+        _count_join(request)
         joined = join_class(found, account, name, consent, language, timezone.now())
     except Refusal as refusal:
         return _name_form(request, found, refusal)
@@ -229,6 +231,12 @@ def _count_key_try(request: HttpRequest, slug: str) -> None:
     wait_s = key_tries.begin(slug, _browser(request), _address(request), time.monotonic())
     if wait_s > 0:
         raise TooManyTries(wait_s)
+
+
+def _count_join(request: HttpRequest) -> None:
+    wait_s = joins.begin(_address(request), time.monotonic())
+    if wait_s > 0:
+        raise TooManyTries(wait_s, "refusal.too_many_joins")
 
 
 def _warn_staff() -> None:

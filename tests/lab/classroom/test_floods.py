@@ -1,6 +1,7 @@
 """Floods of one page: each kind of frame is limited per person, writes little, and leaves the others alone."""
 
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.events.pace import LabShown
 from lab.classroom.frames import LookedAt
 from lab.classroom.room import Room
+from lab.protocol.frames import encode
 from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.memory_class import ADA, TEACHER, US
 from tests.support.classroom.open_rooms import Chair, HandClocks, begun, run
@@ -90,7 +92,7 @@ def test_change_of_the_lab_in_front_is_written_at_most_once_a_second(classroom: 
         room = room_of(classroom)
         given = [GiveState(1, "lead/main", 1, 1), TakeState("p2", 1, "taken/main")]
         for who, fact in zip(("p1", "p2"), given, strict=True):
-            classroom.server.call(lambda _, who=who, fact=fact: room.do(Given(who, fact)))
+            classroom.server.call(partial(_give, room, Given(who, fact)))
         began_us = room.now_us()
         for number in range(25):
             # Hidden in between, so that each is another page in front.
@@ -108,6 +110,10 @@ def test_change_of_the_lab_in_front_is_written_at_most_once_a_second(classroom: 
         assert shown[-1] == "taken/last"
 
 
+async def _give(room: Room, given: Given, _: object) -> None:
+    await room.do(given)
+
+
 def room_of(classroom: Classroom) -> Room:
     live = classroom.server.call(lambda _: live_classes().opened(classroom.slug))
     assert live is not None
@@ -119,8 +125,12 @@ def test_view_is_encoded_only_for_those_who_see_it_and_ten_times_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[object] = []
-    encode = rooms.encode
-    monkeypatch.setattr(rooms, "encode", lambda frame: encoded.append(frame) or encode(frame))
+
+    def noted(frame: Any) -> bytes:
+        encoded.append(frame)
+        return encode(frame)
+
+    monkeypatch.setattr(rooms, "encode", noted)
 
     async def test() -> None:
         clocks = HandClocks()

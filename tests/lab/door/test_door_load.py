@@ -6,14 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection, connections
 from django.test import RequestFactory
 from django.utils import timezone
 
+from lab.actions.classes import join_class as join_class_
 from lab.actions.classes.door import open_door
-from lab.actions.classes.join_class import MAX_WAITING, join_class, make_pass, use_pass
-from lab.classroom.limits import WrongCodes
+from lab.actions.classes.join_class import MAX_WAITING, join_class, leave_class, make_pass, use_pass
+from lab.actions.classes.live_class import live_classes
+from lab.classroom.decide import room as deciding_room
+from lab.classroom.limits import JOINS_WINDOW_S, MAX_JOINS, Joins, WrongCodes
 from lab.models import Class, Run
 from lab.rights import Grant, grants
 from lab.texts.refusal import Refusal
@@ -76,6 +79,58 @@ def test_the_queue_at_the_door_is_bounded(room: Class) -> None:
     with pytest.raises(Refusal) as refused:
         join_class(room, None, "", "number", "en", timezone.now())
     assert refused.value.id == "refusal.class_queue_full" and room.participants.count() == MAX_WAITING + 1
+
+
+def test_those_who_have_left_count_at_the_door(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is known to the class for ever, and one script could join and leave."""
+    monkeypatch.setattr(join_class_, "MAX_PEOPLE", 4)
+    account = make_user("load-ada")
+    known = join_class(room, account, "Ada", "number", "en", timezone.now()).participant
+    for _ in range(2):
+        leave_class(join_class(room, None, "", "number", "en", timezone.now()).participant)
+    with pytest.raises(Refusal) as refused:
+        join_class(room, None, "", "number", "en", timezone.now())
+    assert refused.value.id == "refusal.class_many_joined" and room.participants.count() == 4
+    assert join_class(room, account, "Ada", "number", "en", timezone.now()).participant == known
+
+
+def test_class_with_too_many_participants_opens_without_them(
+    room: Class, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding_room, "MAX_PEOPLE", 3)
+    for n in range(5):
+        joined = join_class(room, None, "", "number", "en", timezone.now()).participant
+        if n < 3:
+            leave_class(joined)
+    try:
+        for _ in range(2):
+            live = lab_server.call(lambda _: live_classes().of(room))
+            # p2 to p4 have left before it was opened, and need no place.
+            assert set(live.room.board.now.roles) == {"p1", "p5", "p6"}
+            join_class(room, None, "", "number", "en", timezone.now())
+            lab_server.call(lambda _, live=live: live.mirror())
+            assert lab_server.call(lambda _, live=live: live.room.read(lambda state: state.door.is_open))
+            lab_server.call(lambda _: live_classes().close())
+    finally:
+        lab_server.call(lambda _: live_classes().close())
+
+
+def test_joins_from_one_address_are_limited(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class of a thousand fits within a quarter of an hour; a script cannot fill class after class."""
+    limits, now_s = Joins(), time.monotonic()
+    monkeypatch.setattr(door_pages, "joins", limits)
+
+    def post(address: str) -> Any:
+        request = RequestFactory().post(f"/join/{room.link_key}/", {"consent": "number"}, REMOTE_ADDR=address)
+        request.user = AnonymousUser()
+        return door_pages.join_by_link(request, room.link_key)
+
+    assert {limits.begin("10.0.0.9", now_s) for _ in range(MAX_JOINS)} == {0.0}
+    refused = post("10.0.0.9")
+    assert refused.status_code == 429 and int(refused.headers["Retry-After"]) > 800
+    assert "from this network" in refused.content.decode() and room.participants.count() == 1
+    assert post("10.0.0.8").status_code == 302 and room.participants.count() == 2
+    assert limits.begin("10.0.0.9", now_s + JOINS_WINDOW_S) == 0.0
 
 
 def test_a_code_beyond_the_limit_is_refused_without_the_database(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from lab.actions.classes.live_class import close_classes
-from lab.classroom.limits import KeyTries, WrongCodes
+from lab.classroom.limits import Joins, KeyTries, WrongCodes
 from lab.models import Class, Run
 from lab.web.classes import door_pages
 from tests.support.lab_page import WIDE
@@ -22,6 +22,7 @@ def clean_door(lab_server: LabServer, monkeypatch: pytest.MonkeyPatch) -> Iterat
     """Without earlier wrong codes and keys; classes, their runs and guests are removed afterwards."""
     monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
     monkeypatch.setattr(door_pages, "key_tries", KeyTries())
+    monkeypatch.setattr(door_pages, "joins", Joins())
     yield
     lab_server.call(lambda _: close_classes())
     Run.objects.filter(classroom__isnull=False).update(classroom=None)
