@@ -5,13 +5,16 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from lab.classroom.anchors import MAX_ANCHOR_LENGTH
+
 Person: TypeAlias = Annotated[str, Meta(pattern=r"^p[0-9]{1,7}\Z")]
 Number: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Lab: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}/[a-z0-9-]{1,32}\Z")]
 AnyPerson: TypeAlias = Annotated[str, Meta(pattern=r"^(p[0-9]{1,7})?\Z")]
 AnyLab: TypeAlias = Annotated[str, Meta(pattern=r"^([a-z0-9-]{1,32}/[a-z0-9-]{1,32})?\Z")]
 """May be empty. A union with `Literal[""]` is not: msgspec holds the pattern against both."""
-Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=320)]
+Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ANCHOR_LENGTH)]
+AnyAnchor: TypeAlias = Annotated[str, Meta(max_length=MAX_ANCHOR_LENGTH)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=4 * 3600)]
 Language: TypeAlias = Literal["en", "zh-CN"]
 Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
@@ -41,7 +44,7 @@ class At(msgspec.Struct, forbid_unknown_fields=True):
     lab: Lab
     seq: Position = 0
     at_us: Position = 0
-    selection: Short = ""
+    selection: AnyAnchor = ""
     screen: Short = ""
 
 
@@ -287,7 +290,7 @@ class MakePoll(Op, tag="make_poll"):
     choices: Annotated[tuple[Choice, ...], Meta(max_length=6)] = ()
     anonymous: bool = True
     asks_sure: bool = True
-    right: Short = ""
+    right: AnyAnchor = ""
     step: Annotated[int, Meta(ge=0, le=1000)] = 0
     when: Condition = ""
     holds: Annotated[tuple[Condition, ...], Meta(max_length=6)] = ()
@@ -308,7 +311,7 @@ class CastVote(Op, tag="vote"):
     """`sure`: percent; -1 where it is not asked."""
 
     poll: Number
-    answer: Annotated[str, Meta(min_length=1, max_length=120)]
+    answer: Anchor
     sure: Annotated[int, Meta(ge=-1, le=100)] = -1
 
 
@@ -343,7 +346,7 @@ class EndSettling(Op, tag="end_settling"):
 
 class Reveal(Op, tag="reveal"):
     poll: Number
-    outcome: Annotated[str, Meta(min_length=1, max_length=120)]
+    outcome: Anchor
     lab: AnyLab = ""
     seq: Position = 0
 

@@ -3,6 +3,7 @@
 from broker_core.events import Event
 from broker_core.texts import text
 from lab.classroom.acts import Given, facts, ops
+from lab.classroom.anchors import SCREENS, is_element
 from lab.classroom.decide.deciding import (
     ASKING,
     LEARNERS,
@@ -31,7 +32,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.RaiseHand = given.do  # type: ignore[assignment]
     if who.hand is not None:
         return []
-    at = act.at
+    at = _named(act.at)
     _ensure_may_carry(state, who, at.lab)
     return [help.HandRaised(p=who.p, lab=at.lab, seq=at.seq, at_us=at.at_us, selection=at.selection, screen=at.screen)]
 
@@ -52,7 +53,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     unanswered = sum(one.p == who.p and not one.answered and not one.is_hidden for one in state.questions.values())
     if unanswered >= MAX_OPEN_QUESTIONS or len(state.questions) >= MAX_QUESTIONS:
         raise Refusal("class_act.limit", 409, things=text("class_act.things.questions"), max=MAX_OPEN_QUESTIONS)
-    at = act.at
+    at = _named(act.at)
     _ensure_may_carry(state, who, at.lab)
     return [
         help.Asked(
@@ -67,6 +68,14 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
             screen=at.screen,
         )
     ]
+
+
+def _named(at: ops.At) -> ops.At:
+    """An instant without what names no element or screen: a hand is raised whatever is selected, but what the event
+    keeps is no free text.
+    """
+    selection = at.selection if is_element(at.selection) else ""
+    return ops.At(at.lab, at.seq, at.at_us, selection, at.screen if at.screen in SCREENS else "")
 
 
 def _ensure_may_carry(state: State, who: Person, lab: str) -> None:

@@ -3,6 +3,7 @@
 from broker_core.events import Event
 from broker_core.texts import text
 from lab.classroom.acts import Given, facts, ops
+from lab.classroom.anchors import is_element
 from lab.classroom.decide.deciding import STAFF, US, WORKING, decides, events, not_now, person_of, states
 from lab.classroom.decide.endings import end_poll, end_settling
 from lab.classroom.events import poll
@@ -88,7 +89,7 @@ def check_answer(form: str, choices: int, answer: str) -> None:
     if form in ("choice", "prediction"):
         is_valid = is_number and answer in map(str, range(choices))
     else:
-        is_valid = is_number or form == "point"
+        is_valid = is_element(answer) if form == "point" else is_number
     if not is_valid:
         raise Refusal("class_act.answer", 400, answer=answer, form=_FORMS[form])
 

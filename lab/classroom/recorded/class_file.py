@@ -24,6 +24,7 @@ from lab.archives.manifest import MANIFEST, MAX_FILES
 from lab.archives.progress import Report, Share, no_report, shares_of
 from lab.archives.unpack import checked_end
 from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack_all, write_zip
+from lab.classroom.anchors import SCREENS
 from lab.classroom.audience import Viewer
 from lab.classroom.audio.pieces import SUFFIXES
 from lab.classroom.audio.store import AUDIO, PIECES, file_of, heard
@@ -60,8 +61,6 @@ MAX_TEXT = 2_000
 MAX_NAME = 24
 MAX_CAPTION_BYTES = 64 * 1024 * 1024
 """Of one language: as many captions as there may be, each as long as it may be."""
-SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms")
-"""What a page of a lab can show: static/lab/ui/store/state.js."""
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _SOUND = "|".join(map(re.escape, SUFFIXES.values()))
 _LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"

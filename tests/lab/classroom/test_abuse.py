@@ -1,6 +1,8 @@
 """Frames that no page of the lab sends: too large, about another class, with deceptive texts or wrong clocks."""
 
+import asyncio
 import typing
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,9 +10,13 @@ import pytest
 import websockets.exceptions
 from msgspec import inspect
 
+from lab.classroom import presence
+from lab.classroom import room as rooms
 from lab.classroom.acts import AnyAct, Given, ops
 from lab.classroom.decide import decide
+from lab.classroom.events import help
 from lab.classroom.frames import MAX_FRAME_BYTES, parse
+from lab.classroom.room import Room
 from lab.classroom.views import section
 from lab.management.commands.lab import MAX_SOCKET_FRAME_BYTES
 from lab.protocol.frames import InvalidFrame
@@ -19,7 +25,6 @@ from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.memory_class import (
     ADA,
     ASSISTANT,
-    BOB,
     ROLES,
     SCREEN,
     TEACHER,
@@ -28,6 +33,7 @@ from tests.support.classroom.memory_class import (
     MemoryClass,
     NoWords,
 )
+from tests.support.classroom.open_rooms import Chair, begun, run
 from tests.support.lab_server import LabServer
 
 FOREIGN: dict[str, Any] = {
@@ -121,6 +127,22 @@ def test_free_texts_are_in_no_event_and_are_returned_unchanged(trick: str) -> No
         assert shown["text"] == trick, "shown as text, which pages do not interpret"
 
 
+@pytest.mark.parametrize("trick", [*TRICKS, "Ada"], ids=range(len(TRICKS) + 1))
+def test_hand_and_question_keep_no_free_text_in_their_instant(trick: str) -> None:
+    """Events outlive the texts of a person who was erased."""
+    room_ = MemoryClass()
+    for act in (ops.RaiseHand, lambda at: ops.Ask("why?", "en", at)):
+        for selection, screen, kept in [
+            (trick, trick, ("", "")),
+            (f"client:{trick} ", "disk", ("", "disk")),
+            ("znode:/brokers", "table", ("znode:/brokers", "table")),
+        ]:
+            (event,) = room_.do(ADA, act(ops.At(f"run-{ADA}/main", 1, 1, selection, screen)), texts=(1,))
+            assert isinstance(event, help.HandRaised | help.Asked)
+            assert (event.selection, event.screen) == kept
+            room_.do(ADA, ops.LowerHand())
+
+
 @pytest.mark.parametrize("op", ["ask", "send_note", "add_chapter", "make_poll", "mark", "rename"])
 def test_ten_thousand_characters_are_refused_by_every_input(op: str) -> None:
     more = {"p": "p3", "lang": "en", "form": "choice", "at": {"lab": "a/main"}, "name": "x" * 10_000}
@@ -175,8 +197,47 @@ def test_large_frames_tabs_and_devices_of_one_learner_do_not_affect_others(lab_s
             assert phone.act("vote", poll=1, answer="1")["k"] == "done"
             teacher.until_held("/polls/1 votes", 1)
             tab.connection.close()
-            assert teacher.held["/people/p2"]["presence"] == "here", "the other device is still there"
             assert phone.act("vote", poll=1, answer="0")["k"] == "done"
-            assert BOB in ROLES
+            teacher.until_held("/polls/1 votes", 1)
     finally:
         classroom.close()
+
+
+@pytest.mark.parametrize("p", [TEACHER, ADA])
+def test_socket_that_ends_late_takes_nobody_away(p: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old socket of a person who came back ends after the new one was opened: still here, still leads."""
+    monkeypatch.setattr(presence, "AWAY_AFTER_US", 0)
+    monkeypatch.setattr(rooms, "TICK_S", 0.001)
+
+    async def test() -> None:
+        room = await begun(tmp_path)
+        old = Chair(room, p)
+        if p == TEACHER:
+            await room.do(Given(p, ops.TakeLead("lead/main")))
+        new = Chair(room, p)
+        room.leave(p, old)
+        await ticked(room)
+        assert await room.read(lambda state: state.people[p].presence) == "here"
+        if p == TEACHER:
+            assert room.board.now.lead == (TEACHER, 1) and await room.do(Given(p, ops.Hold(10))) > 0
+        room.leave(p, new)
+        await ticked(room)
+        assert await room.read(lambda state: state.people[p].presence) == "away", "without a socket they are"
+        await room.close()
+
+    run(test)
+
+
+async def ticked(room: Room) -> None:
+    """Waits until the time limits were applied once more from now on."""
+    events, done = room._tell_count, asyncio.Event()
+    left = iter(range(2))
+
+    def told() -> None:
+        events()
+        if next(left, None) is None:
+            done.set()
+
+    room._tell_count = told  # type: ignore[method-assign]
+    await done.wait()
+    room._tell_count = events  # type: ignore[method-assign]

@@ -117,7 +117,7 @@ def everything_for(board: Board, p: str) -> str:
 def busy() -> MemoryClass:
     """A class in which Ada (p3) was asked, looked at, helped, on stage without her name, and asked without it."""
     room_ = MemoryClass()
-    at = At(f"run-{ADA}/main", 4, 40, "record orders-0 4", "log")
+    at = At(f"run-{ADA}/main", 4, 40, "record:orders-0@b1:4", "disk")
     room_.do(ADA, ops.RaiseHand(at))
     room_.do(ADA, ops.Ask("why?", "en", at, named=False), id="secret-act", texts=(1,))
     room_.do(TEACHER, ops.Look(ADA))

@@ -169,12 +169,24 @@ def test_another_poll_ends_the_one_before() -> None:
     [
         ("choice", "2", 0), ("choice", "3", 400), ("choice", "-1", 400), ("choice", "x", 400), ("choice", "02", 400),
         ("number", "1700", 0), ("number", "-1", 0), ("number", "1.5", 400), ("number", "٣", 400),
-        ("number", "9" * 30, 400), ("point", "record orders-0 4", 0),
+        ("number", "9" * 30, 400),
+        ("point", "record:orders-0@b1:42", 0), ("point", "partition:__consumer_offsets-7", 0),
+        ("point", "broker:b12", 0),
+        ("point", "replica:a.b_c-0@b2", 0), ("point", "link:b1|b3", 0), ("point", "znode:/brokers/topics", 0),
+        ("point", "client:producer-1", 0), ("point", "rpc:r12", 0), ("point", "parked:r12", 0),
+        ("point", "Ada is right", 400), ("point", "record orders-0 4", 400), ("point", "client:Ada is right", 400),
+        ("point", "znode:/\u202egnp.exe", 400), ("point", "broker:b1\n", 400), ("point", "12", 400),
+        ("point", "time@15:b1", 400), ("point", "broker:b\u0661", 400), ("point", "client:" + "x" * 400, 400),
     ],
 )  # fmt: skip
 def test_answer_fits_the_kind_of_poll(form: str, answer: str, status: int) -> None:
     room_ = with_poll(form=form, right="")
     assert room_.refused(ADA, ops.CastVote(1, answer, 50)) == status
+    if form == "point":
+        made = ops.MakePoll("point", "?", "en", right=answer)
+        assert room_.refused(TEACHER, ops.ClosePoll(1)) == 0 != room_.refused(TEACHER, made)
+        room_.do(TEACHER, ops.ClosePoll(1))
+        assert room_.refused(TEACHER, made) == room_.refused(TEACHER, ops.Reveal(1, answer)) == status
 
 
 def test_poll_of_choices_needs_choices() -> None:
