@@ -38,6 +38,20 @@ def test_code_and_name_suffice_to_join(room: Class, guest: Guest, form: str) -> 
     assert key_on(home.text).replace("-", "") not in str(Participant.objects.filter(pk=ada.pk).values())
 
 
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", ["can see your lab", "may act in your lab", "you can undo it"]),
+        ("zh-CN", ["能看到你的实验", "在你的实验中操作", "可以撤销"]),
+    ],
+)
+def test_door_says_that_staff_may_act_in_a_lab(room: Class, guest: Guest, language: str, told: list[str]) -> None:
+    """Help needs no leave of the learner: it is a rule of the class, told before they join."""
+    named = guest.get(f"/join/{room.link_key}/", **{"Accept-Language": language})
+    assert all(sentence in named.text for sentence in told), named.text
+    assert not Participant.objects.filter(classroom=room, number=2).exists()
+
+
 def test_the_cookie_of_a_guest_lasts_30_days_and_is_closed_to_scripts(room: Class, guest: Guest) -> None:
     guest.join(room.link_key, "Ada")
     cookie = guest.cookie(f"-class-{room.slug}")
