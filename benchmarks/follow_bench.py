@@ -40,7 +40,7 @@ def submit(line: str) -> "Callable[[LiveRun], int]":
 async def measure(root: Path, pages: int) -> dict[str, float]:
     """One branch with its owner's page and `pages` pages of viewers."""
     from broker_core.run import RunConfig
-    from lab.rights import RIGHTS
+    from lab.class_rights import RIGHTS
     from lab.runtime.host import Host
     from lab.runtime.streaming.watcher import Visitor, Watcher
 

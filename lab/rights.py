@@ -5,15 +5,17 @@
 | right | of a run | of a class | of a participant | of the site |
 |---|---|---|---|---|
 | see | watch it, read its files and history | receive its events | their name | the pages of a user |
-| act | commands, exercises, bookmarks | ask, vote, raise a hand | what they do themselves | start runs |
+| ask | - | ask, back a question, set a mark, follow | - | - |
+| act | commands, exercises, bookmarks | have a lab, vote, raise a hand | what they do themselves | start runs |
 | time | play, pause, step | pause all | - | - |
 | fork | go another way from an instant of it | take a state that is given | - | - |
 | export | derive data sets from it | take its recording away | - | their own data |
 | staff | - | lead, admit, poll, look | admit, rename, kick | teach classes |
 | own | rename, delete | end, delete, give roles | - | - |
 
-Temporary rights of a participant (the stage, the lead, a look, help) are `Grant`s, granted and revoked by the code that
-writes the event about it; `rights_changed` then checks every open socket again.
+The rights to a class follow from the role (lab/class_rights.py). Temporary rights of a participant (the stage, the
+lead, a look, help) are `Grant`s, granted and revoked by the code that writes the event about it; `rights_changed` then
+checks every open socket again.
 """
 
 import threading
@@ -25,27 +27,19 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from lab.class_rights import OF_ROLE, Right
 from lab.models import Branch, Class, Participant, Presence, Role, Run
 from lab.texts.refusal import Refusal
 
 LOCAL_USER = "learner"
 """The one user of a lab on loopback, whom the token of the start signs in."""
 
-Right = Literal["see", "act", "time", "fork", "export", "staff", "own"]
 Person: TypeAlias = User | AnonymousUser
 Thing: TypeAlias = Run | Branch | Class | Participant | None
 Audience = Literal["all", "staff"]
 
-RIGHTS: tuple[Right, ...] = ("see", "act", "time", "fork", "export", "staff", "own")
 _OF_RUN: frozenset[Right] = frozenset(("see", "act", "time", "fork", "export", "own"))
 _NONE: frozenset[Right] = frozenset()
-_OF_CLASS: dict[str, frozenset[Right]] = {
-    Role.INSTRUCTOR: frozenset(RIGHTS),
-    Role.CO_INSTRUCTOR: frozenset(("see", "act", "time", "fork", "export", "staff")),
-    Role.LEARNER: frozenset(("see", "act", "fork")),
-    Role.OBSERVER: frozenset(("see",)),
-    Role.PROJECTOR: frozenset(("see",)),
-}
 
 
 async def user_of(request: HttpRequest) -> User:
@@ -150,7 +144,7 @@ def _of_run(person: User, run: Run) -> frozenset[Right]:
 
 def _of_class(person: User, classroom: Class) -> frozenset[Right]:
     member = _membership(person, classroom.pk)
-    return _NONE if member is None else _OF_CLASS[member.role]
+    return _NONE if member is None else OF_ROLE[member.role]
 
 
 def _of_participant(person: User, participant: Participant) -> frozenset[Right]:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, Q, QuerySet
 
+from lab.class_rights import Right
 from lab.models import STAFF_ROLES, Bookmark, Branch, Class, Participant, Presence, Role, Run, source_name
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.rights import Right, require
+from lab.rights import require
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 

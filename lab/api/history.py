@@ -16,6 +16,7 @@ from lab.actions.bookmark import bookmark
 from lab.actions.classes.live_class import live_classes
 from lab.actions.fork_run import fork_run
 from lab.actions.rerun import commands_of
+from lab.class_rights import Right
 from lab.models import Bookmark, Branch
 from lab.preferences import preferences_of
 from lab.protocol.event_schema import schema_hash
@@ -25,7 +26,7 @@ from lab.recordings.decoding import decoded
 from lab.recordings.disk.replica_files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.rights import Right, user_of
+from lab.rights import user_of
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
 from lab.runtime.lab import Lab

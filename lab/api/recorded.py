@@ -34,6 +34,7 @@ from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
 from lab.actions.rerun import commands_of
 from lab.api.history import body_of, json_answer, number_of
+from lab.class_rights import Right
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.description import describe, runs_of, titles_of
 from lab.classroom.recorded.playback import Playback
@@ -44,7 +45,7 @@ from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.recording import Recording
-from lab.rights import Right, may, membership_of, require, rights_of, user_of
+from lab.rights import may, membership_of, require, rights_of, user_of
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal

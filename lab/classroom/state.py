@@ -7,11 +7,13 @@ from typing import Literal
 
 import msgspec
 
+from lab.class_rights import roles_with
+
 Role = Literal["instructor", "co-instructor", "learner", "observer", "projector"]
 Presence = Literal["here", "away", "left"]
 Consent = Literal["number", "nickname", "not_recorded"]
 
-STAFF: frozenset[str] = frozenset({"instructor", "co-instructor"})
+STAFF = roles_with("staff")
 MAX_PEOPLE = 2_000
 """Number of participants of a class, with those who have left."""
 STAGE_REFUSALS = 2

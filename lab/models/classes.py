@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from lab.class_rights import roles_with
+
 MAX_TITLE_LENGTH = 80
 MAX_NICKNAME_LENGTH = 24
 
@@ -75,7 +77,7 @@ class Class(models.Model):
         return f"{self.title} ({self.slug})"
 
 
-STAFF_ROLES = (Role.INSTRUCTOR, Role.CO_INSTRUCTOR)
+STAFF_ROLES = tuple(role for role in Role if role in roles_with("staff"))
 
 
 class Participant(models.Model):

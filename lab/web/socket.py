@@ -13,6 +13,7 @@ from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
 from lab.actions.classes.live_class import live_classes
+from lab.class_rights import Right
 from lab.models import Branch
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
@@ -36,7 +37,7 @@ from lab.protocol.frames import (
     encode,
     parse,
 )
-from lab.rights import Right, let_go, rights_of
+from lab.rights import let_go, rights_of
 from lab.runtime.host import host
 from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
 from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from broker_core.events import Event
 from broker_core.texts import Text, text
+from lab.class_rights import roles_with
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import Fact
 from lab.classroom.acts.ops import Op
@@ -13,11 +14,10 @@ from lab.classroom.state import STAFF, Person, State
 from lab.texts.refusal import Refusal
 
 Roles: TypeAlias = frozenset[str]
-INSTRUCTOR: Roles = frozenset({"instructor"})
-LEARNERS: Roles = frozenset({"learner"})
-WORKING: Roles = STAFF | LEARNERS
-ASKING: Roles = WORKING | {"observer"}
-EVERYONE: Roles = ASKING | {"projector"}
+WORKING: Roles = roles_with("act")
+LEARNERS: Roles = WORKING - STAFF
+ASKING: Roles = roles_with("ask")
+EVERYONE: Roles = roles_with("see")
 
 US = 1_000_000
 _ROLES = {
@@ -102,5 +102,5 @@ def events(*found: Event | Iterable[Event] | None) -> list[Event]:
     return flat
 
 
-__all__ = ["ASKING", "EVERYONE", "INSTRUCTOR", "LEARNERS", "ROOM", "STAFF", "US", "WORKING"]
+__all__ = ["ASKING", "EVERYONE", "LEARNERS", "ROOM", "STAFF", "US", "WORKING"]
 __all__ += ["DECIDERS", "Decider", "actor", "decides", "events", "not_now", "person_of", "states"]

@@ -2,7 +2,18 @@
 
 from broker_core.events import Event
 from lab.classroom.acts import Given, facts, ops
-from lab.classroom.decide.deciding import LEARNERS, STAFF, US, decides, events, not_now, person_of, states
+from lab.classroom.decide.deciding import (
+    ASKING,
+    LEARNERS,
+    STAFF,
+    US,
+    WORKING,
+    decides,
+    events,
+    not_now,
+    person_of,
+    states,
+)
 from lab.classroom.decide.endings import end_lead
 from lab.classroom.events import lead
 from lab.classroom.state import Person, State
@@ -64,14 +75,14 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     return [lead.HoldLeft(p=who.p)] if state.is_held and not who.is_out_of_hold else []
 
 
-@decides(ops.Detach, LEARNERS | STAFF | {"observer"})
+@decides(ops.Detach, ASKING)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     if state.is_held and not who.is_out_of_hold and who.role == "learner":
         raise not_now("class_act.problem.held")
     return [lead.Detached(p=who.p)] if who.follows else []
 
 
-@decides(ops.Rejoin, LEARNERS | STAFF | {"observer"})
+@decides(ops.Rejoin, ASKING)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     if state.lead is None and (state.stage is None or not state.stage.is_shown):
         raise not_now("class_act.problem.nobody_leads")
@@ -108,7 +119,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     return [answered, lead.StageShown(p=who.p if act.named else "", lab=who.works_in)]
 
 
-@decides(ops.ClearStage, LEARNERS | STAFF)
+@decides(ops.ClearStage, WORKING)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     stage = state.stage
     if stage is None or not (who.is_staff or stage.p == who.p):

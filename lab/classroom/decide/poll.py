@@ -4,7 +4,7 @@ from broker_core.events import Event
 from broker_core.texts import text
 from lab.classroom.acts import Given, facts, ops
 from lab.classroom.anchors import is_element
-from lab.classroom.decide.deciding import STAFF, US, WORKING, decides, events, not_now, person_of, states
+from lab.classroom.decide.deciding import LEARNERS, STAFF, US, decides, events, not_now, person_of, states
 from lab.classroom.decide.endings import end_poll, end_settling
 from lab.classroom.events import poll
 from lab.classroom.state import Person, Poll, State
@@ -119,7 +119,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     ]
 
 
-@decides(ops.CastVote, WORKING - STAFF)
+@decides(ops.CastVote, LEARNERS)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.CastVote = given.do  # type: ignore[assignment]
     found = _poll(state, act.poll, "open")

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from lab.class_rights import Right
 from lab.protocol.event_schema import schema_hash
 from lab.protocol.frames import Clock, Core, No, Waking, Watchers, Welcome, encode
 from lab.recordings.recording import Recording
-from lab.rights import Right
 from lab.runtime.live_run import Snapshot
 from lab.runtime.pacer import wall_ms
 from lab.runtime.streaming.feed import Feed, SnapshotNeeded

@@ -29,11 +29,12 @@ from lab.actions.classes.start_class import delete_class, end_class, members_of,
 from lab.actions.control_exercise import end_exercises
 from lab.actions.execution import MAX_EXECUTION_S
 from lab.actions.imports import refusal_to_show, running_import
+from lab.class_rights import Right
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Branch, Class, Participant, Presence, Role
 from lab.preferences import preferences_of
-from lab.rights import Right, may, membership_of, require, user_of
+from lab.rights import may, membership_of, require, user_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.classes.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many

@@ -10,9 +10,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern
 
-from lab.models import Branch, Class, Participant, Presence, Role, Run
+from lab.class_rights import OF_ROLE, RIGHTS, Right, roles_with
+from lab.classroom.decide.deciding import DECIDERS
+from lab.classroom.state import STAFF
+from lab.models import STAFF_ROLES, Branch, Class, Participant, Presence, Role, Run
 from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_RIGHT_ENDED
-from lab.rights import RIGHTS, Grant, Right, grants, may, membership_in, membership_of, rights_of
+from lab.rights import Grant, grants, may, membership_in, membership_of, rights_of
 from lab.urls import urlpatterns
 from tests.support.classroom.people import make_class, make_member, make_user
 from tests.support.lab_server import LabServer, Visitor
@@ -21,8 +24,8 @@ OWN_RUN = {"see", "act", "time", "fork", "export", "own"}
 OF_CLASS: dict[str, set[Right]] = {
     Role.INSTRUCTOR: set(RIGHTS),
     Role.CO_INSTRUCTOR: set(RIGHTS) - {"own"},
-    Role.LEARNER: {"see", "act", "fork"},
-    Role.OBSERVER: {"see"},
+    Role.LEARNER: {"see", "ask", "act", "fork"},
+    Role.OBSERVER: {"see", "ask"},
     Role.PROJECTOR: {"see"},
 }
 
@@ -68,6 +71,18 @@ def test_rights_to_a_class_follow_from_the_role(scene: Scene) -> None:
     for name in ("elsewhere", "waiting", "kicked"):
         assert rights_of(scene.people[name], scene.here) == set(), name
     assert rights_of(AnonymousUser(), scene.here) == set()
+
+
+def test_acts_need_the_rights_of_the_table() -> None:
+    """The roles that may do an act are those that have one of the rights; no act has a list of its own."""
+    learners = roles_with("act") - roles_with("staff")
+    of_rights = {roles_with("see"), roles_with("ask"), roles_with("act"), roles_with("staff"), learners}
+    of_acts = {kind.__name__: decider.roles for kind, decider in DECIDERS.items() if decider.roles is not None}
+    assert {name for name, roles in of_acts.items() if roles not in of_rights} == set()
+    assert of_acts["TakeLead"] == STAFF == {Role.INSTRUCTOR, Role.CO_INSTRUCTOR} == set(STAFF_ROLES)
+    assert of_acts["CastVote"] == of_acts["RaiseHand"] == learners == {Role.LEARNER}
+    assert of_acts["Ask"] == of_acts["MarkNow"] == of_acts["Rejoin"] == {*STAFF, Role.LEARNER, Role.OBSERVER}
+    assert set(OF_ROLE) == set(Role.values)
 
 
 def test_only_the_owner_has_rights_to_a_run_of_a_class(scene: Scene) -> None:
