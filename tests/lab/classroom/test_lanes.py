@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from lab.classroom import room as rooms
-from lab.classroom.acts import Given, facts, ops
+from lab.classroom.acts import At, Given, facts, ops
 from lab.classroom.audience import Viewer
-from lab.classroom.board import MAX_UNSEEN
+from lab.classroom.board import MAX_UNSEEN, Board, Published, now_of, sections_of
 from lab.classroom.lanes import WINDOW_FRAMES, Outbox, TooManyAnswers
+from lab.classroom.views import paths
 from lab.classroom.wall_rows import NO_ROW, OTHERS_EVERY, WallRows
 from lab.protocol.frames import encode
 from lab.runtime.classes.tiles import LabTile, Mode, ReplicaTile
-from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER
+from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER, MemoryClass, NoWords
 from tests.support.classroom.open_rooms import Chair, begun, hand, run
 
 MOVING: tuple[Mode, Mode] = ("play", "event_paced")
@@ -209,3 +210,26 @@ def test_page_that_sees_nothing_for_long_is_notified_of_the_position(tmp_path: P
         await room_.close()
 
     run(test)
+
+
+def test_state_of_400_participants_is_below_200_kb() -> None:
+    """An hour into a lesson of eight steps: all are somewhere in it, some are stuck, have a hand up or have asked."""
+    room = MemoryClass(396, steps=8, minutes=40, hints=(2,) * 8)
+    learners = [person.p for person in room.state.learners()]
+    room.after(3_600)
+    for number, p in enumerate(learners):
+        lab, at = f"run-{p}/main", At(f"run-{p}/main", 4_500, 90_000_000, "record:orders-0@b1:42", "picture")
+        room.fact(facts.ComeBack(p))
+        for step in range(1, 1 + number % 9):
+            room.fact(facts.ReachStep(p, "a-lesson", step, lab, 4_500, 90_000_000))
+        if number % 10 == 0:
+            room.fact(facts.NoteStuck(p, "struggles", "refused", 3, 500))
+            room.do(p, ops.Ask("Why 45?", "en", at), texts=(number + 1,))
+        if number % 20 == 0:
+            room.do(p, ops.RaiseHand(at))
+    board = Board(room.state)
+    shown = sections_of(room.state, NoWords(), set(paths(room.state)))
+    board.take(Published([], *shown, now_of(room.state)))
+    assert len(room.state.people) == 400
+    assert len(board.snap(Viewer(TEACHER, "instructor"))) < 200_000
+    assert len(board.snap(Viewer(learners[0], "learner"))) < 20_000
