@@ -19,6 +19,7 @@ from lab.classroom.frames import MAX_FRAME_BYTES, parse
 from lab.classroom.room import Room
 from lab.classroom.views import section
 from lab.management.commands.lab import MAX_SOCKET_FRAME_BYTES
+from lab.models import Class, Participant
 from lab.protocol.frames import InvalidFrame
 from lab.texts.refusal import Refusal
 from tests.support.classroom.class_pages import Classroom
@@ -82,6 +83,30 @@ def test_no_act_in_any_role_reaches_another_class(kind: type[ops.Op], p: str) ->
         is_claim = kind.__struct_config__.tag in CLAIMED and p in (TEACHER, ASSISTANT)
         assert found == [] or is_claim, found
     assert msgspec.json.encode(room_.state) == before
+
+
+@pytest.mark.parametrize("role", ["co-instructor", "learner", "observer", "projector"])
+def test_acts_at_the_door_are_refused_on_the_socket_of_each_role(classroom: Classroom, role: str) -> None:
+    """Every pair of role, act and person is in tests/lab/door/test_rights.py; this is the way of a page to them."""
+    others = Participant.objects.filter(classroom=classroom.model).exclude(number=3)
+    Participant.objects.filter(classroom=classroom.model, number=3).update(role=role)
+    before = list(others.values())
+    more = {"name": "Grace", "role": "observer"}
+    kinds: tuple[type[ops.Op], ...] = typing.get_args(ops.DoorAct)
+    with classroom.page("p3") as page:
+        page.until("snap")
+        for kind in kinds:
+            op, fields = str(kind.__struct_config__.tag), kind.__struct_fields__
+            if op == "leave" or (role == "co-instructor" and "p" not in fields and op != "end_class"):
+                continue
+            sent = {name: value for name, value in more.items() if name in fields}
+            answer = page.act(op, **sent, **({"p": "p1"} if "p" in fields else {}))
+            assert (answer["k"], answer["status"]) == ("no", 403), op
+            if "p" in fields:
+                answer = page.act(op, **sent, p="p77")
+                assert answer["status"] == (404 if role == "co-instructor" else 403), op
+    assert list(others.values()) == before
+    assert Class.objects.get(pk=classroom.model.pk).state == Class.State.OPEN
 
 
 def test_table_of_roles_is_complete() -> None:

@@ -164,6 +164,29 @@ def test_operations_of_staff_are_404_to_strangers_and_403_to_learners(
     assert (Class.objects.filter(pk=room.pk).values().get(), list(room.participants.values())) == before
 
 
+OF_INSTRUCTOR = {"role", "end", "delete"}
+
+
+@pytest.mark.parametrize("role", [Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR])
+def test_operations_of_staff_follow_from_the_role(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer, role: Role
+) -> None:
+    """Those that a co-instructor may do change another participant; the others change nothing."""
+    Guest(lab_server).join(room.link_key, "Ada")
+    guest.join(room.link_key, "Grace")
+    staff.post(f"/classes/{room.slug}/people/3", op="role", role=role)
+    for address, form in OPERATIONS:
+        before = Class.objects.filter(pk=room.pk).values().get(), list(room.participants.values())
+        status = guest.post(f"/classes/{room.slug}/{address}", **form).status
+        if role == Role.CO_INSTRUCTOR and form.get("op", address) not in OF_INSTRUCTOR:
+            # Such as to admit somebody who does not wait.
+            assert status in (200, 409), form
+        else:
+            assert status == 403, form
+            assert (Class.objects.filter(pk=room.pk).values().get(), list(room.participants.values())) == before
+    assert participant(room, 2).presence == (Presence.ERASED if role == Role.CO_INSTRUCTOR else Presence.IN)
+
+
 @pytest.mark.parametrize("address", ["leave", "erase", "key", "elsewhere"])
 def test_addresses_of_participants_are_404_to_strangers(room: Class, lab_server: LabServer, address: str) -> None:
     stranger = Visitor(lab_server).sign_in_as("door-stranger")

@@ -1,21 +1,25 @@
 """`may`: every role, right and kind of thing; and over HTTP and sockets, every address and frame."""
 
 import re
+import typing
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern
 
+from lab.actions.classes.live_acts import do_door_act
 from lab.class_rights import OF_ROLE, RIGHTS, Right, roles_with
+from lab.classroom.acts import ops
 from lab.classroom.decide.deciding import DECIDERS
 from lab.classroom.state import STAFF
 from lab.models import STAFF_ROLES, Branch, Class, Participant, Presence, Role, Run
 from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_RIGHT_ENDED
 from lab.rights import Grant, grants, may, membership_in, membership_of, rights_of
+from lab.texts.refusal import Refusal
 from lab.urls import urlpatterns
 from tests.support.classroom.people import make_class, make_member, make_user
 from tests.support.lab_server import LabServer, Visitor
@@ -127,6 +131,60 @@ def test_staff_may_admit_and_kick_learners_but_not_each_other(scene: Scene) -> N
     assert may_do.pop("instructor") == [True, True, True]
     assert may_do.pop("co-instructor") == [True, False, False]
     assert all(not any(each) for each in may_do.values())
+
+
+DOOR_ACTS: tuple[type[ops.Op], ...] = typing.get_args(ops.DoorAct)
+"""What is done at the door from a page of the live class."""
+OF_CLASS_ALONE = {ops.OpenDoor: "staff", ops.CloseDoor: "staff", ops.EndClass: "own", ops.Leave: "see"}
+"""Those that concern no other person, and their right to the class; `GiveRole` takes `own` besides `staff`."""
+
+
+def door_act(kind: type[ops.Op], p: str) -> Any:
+    values = {"p": p, "name": "Grace", "role": "observer"}
+    return kind(**{name: values[name] for name in kind.__struct_fields__ if name in values})
+
+
+def may_do(scene: Scene, actor: Participant, kind: type[ops.Op], target: Participant | None) -> int:
+    """The status with which the table of rights refuses an act at the door; 0 if it does not."""
+    rights = OF_CLASS[actor.role]
+    if kind in OF_CLASS_ALONE:
+        return 0 if OF_CLASS_ALONE[kind] in rights else 403
+    if "staff" not in rights:
+        return 403
+    if target is None:
+        return 404
+    is_below = actor.role == Role.INSTRUCTOR or not target.is_staff
+    return 0 if is_below and (kind is not ops.GiveRole or "own" in rights) else 403
+
+
+@pytest.mark.parametrize("kind", DOOR_ACTS, ids=lambda kind: str(kind.__struct_config__.tag))
+def test_acts_at_the_door_follow_from_the_rights_of_each_role_to_each_person(scene: Scene, kind: type[ops.Op]) -> None:
+    """Each role, each act, each kind of participant, and a number of another class."""
+    people = list(scene.here.participants.select_related("user").order_by("number"))
+    actors = [one for one in people if one.presence == Presence.IN]
+    assert {one.role for one in actors} == set(Role.values)
+    for actor in actors:
+        assert actor.user is not None
+        for target in (*people, None):
+            before = rows(scene)
+            act = door_act(kind, target.source if target else "p77")
+            with transaction.atomic():
+                status = 0
+                try:
+                    do_door_act(scene.here, actor.user, actor, act)
+                except Refusal as refusal:
+                    status = refusal.status
+                    assert status not in (403, 404) or rows(scene) == before
+                transaction.set_rollback(True)
+            scene.here.refresh_from_db()
+            expected = may_do(scene, actor, kind, target)
+            # What the rights allow may not be possible, such as to admit somebody who does not wait.
+            found = status if status in (403, 404) else 0
+            assert found == expected, (actor.role, target and target.role, status)
+
+
+def rows(scene: Scene) -> list[Any]:
+    return [list(Class.objects.values()), list(Participant.objects.order_by("pk").values())]
 
 
 def test_names_are_visible_to_staff_and_their_owner(scene: Scene) -> None:

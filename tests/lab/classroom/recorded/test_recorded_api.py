@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lab.models import Branch, Participant, Run
+from lab.class_rights import OF_ROLE
+from lab.models import Branch, Participant, Role, Run
 from lab.runtime.host import Host
 from lab.urls import urlpatterns
 from tests.support.classroom.class_pages import Classroom, Page
@@ -127,6 +128,11 @@ def test_recording_is_visible_to_members_only(classroom: Classroom, lab: str, ad
     assert status("p2") == (403 if right in ("staff", "export") else allowed)
     assert status("p4") == (allowed if right == "see" else 403)
     assert status("p5") == 404
+    third = Participant.objects.filter(classroom=classroom.model, number=3)
+    for role in (Role.CO_INSTRUCTOR, Role.PROJECTOR):
+        third.update(role=role)
+        assert status("p3") == (allowed if right in OF_ROLE[role] else 403), role
+    third.update(role=Role.LEARNER)
 
 
 def test_the_manifest_names_the_lab_that_led_and_the_chapters(classroom: Classroom, lab: str) -> None:
