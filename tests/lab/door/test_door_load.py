@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from django.utils import timezone
 from lab.actions.classes import join_class as join_class_
 from lab.actions.classes.door import open_door
 from lab.actions.classes.join_class import MAX_WAITING, join_class, leave_class, make_pass, use_pass
-from lab.actions.classes.live_class import live_classes
+from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.classroom.decide import room as deciding_room
 from lab.classroom.limits import JOINS_WINDOW_S, MAX_JOINS, Joins, WrongCodes
 from lab.models import Class, Run
@@ -104,15 +105,19 @@ def test_class_with_too_many_participants_opens_without_them(
             leave_class(joined)
     try:
         for _ in range(2):
-            live = lab_server.call(lambda _: live_classes().of(room))
+            live: LiveClass = lab_server.call(lambda _: live_classes().of(room))
             # p2 to p4 have left before it was opened, and need no place.
             assert set(live.room.board.now.roles) == {"p1", "p5", "p6"}
             join_class(room, None, "", "number", "en", timezone.now())
-            lab_server.call(lambda _, live=live: live.mirror())
-            assert lab_server.call(lambda _, live=live: live.room.read(lambda state: state.door.is_open))
+            lab_server.call(partial(mirrored, live))
+            assert live.room._writer.state.door.is_open
             lab_server.call(lambda _: live_classes().close())
     finally:
         lab_server.call(lambda _: live_classes().close())
+
+
+async def mirrored(live: LiveClass, _: object) -> None:
+    await live.mirror()
 
 
 def test_joins_from_one_address_are_limited(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
