@@ -11,7 +11,19 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from lab.classroom.acts.ops import Anchor, AnyAct, AnyLab, DoorAct, Lab, Person, Position, Short, Thousandth
+from lab.classroom.acts.ops import (
+    Anchor,
+    AnyAct,
+    AnyLab,
+    CastVote,
+    DoorAct,
+    Draw,
+    Lab,
+    Person,
+    Position,
+    Short,
+    Thousandth,
+)
 from lab.classroom.events import CLASS
 from lab.protocol.frames import InvalidFrame, read_frame
 
@@ -221,6 +233,13 @@ _encoder = msgspec.json.Encoder()
 def parse(text: str | None) -> ClassFrame:
     """A frame of a page. Raises InvalidFrame."""
     return read_frame(text, _decoder, ClassFrame.__args__, MAX_FRAME_BYTES)
+
+
+def limited_as(frame: ClassFrame) -> str:
+    """The bucket from which a frame takes; see `buckets.ActLimits.take`."""
+    if not isinstance(frame, ActFrame):
+        return "frame"
+    return "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
 
 
 def check_hello(hello: ClassHello) -> None:

@@ -1,16 +1,11 @@
-"""The live classes of this process: opened from their logs on demand, and kept in sync with the database.
-
-The database has the participants and the door; the class records differences from its own state as events. So an
-inconsistency after a crash is resolved when the class is opened again.
-"""
+"""The live classes of this process: opened from their logs on demand, and kept in sync with the database."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import Context
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +13,16 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from lab.actions.classes.lessons.start import begun, opening, start_of
+from lab.actions.classes.followed_class import FollowedClass
+from lab.actions.classes.lessons.start import opening
 from lab.actions.classes.live_labs import ClassLabs
 from lab.actions.classes.settle_poll import PollSettling
 from lab.actions.classes.start_class import end_class
 from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given
-from lab.classroom.acts.facts import AnyFact, EndClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
 from lab.classroom.events import CLASS, ROOM
-from lab.classroom.frames import Alarm
 from lab.classroom.grants import LabGrant
 from lab.classroom.journal import FORMAT, Header
 from lab.classroom.notices import Notice
@@ -36,38 +30,21 @@ from lab.classroom.room import Room
 from lab.classroom.words import ClassWords
 from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
-from lab.models import Class, Participant, Presence, Run, source_name
-from lab.protocol.frames import encode
+from lab.models import Class, Participant, Run, source_name
 from lab.rights import Audience, Grant, grants
 from lab.runtime.classes.shown_labs import note_shown
 from lab.runtime.host import host
 from lab.runtime.sharing.load import load
-from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
-US = 1_000_000
 MEASURE_S = 0.1
 """Between two measurements of how late the event loop comes."""
 RETRY_S = 10.0
 """Between two attempts to open a class for its labs."""
-FOLLOW_PACE_S = 0.15
-"""Minimum interval between two updates after changes of the database: hundreds may join within seconds."""
 SEEN_S = 20.0
 """Between two updates of when participants were last seen."""
-_STANDING = {
-    Presence.IN: "in",
-    Presence.WAITING: "waiting",
-    Presence.LEFT: "left",
-    Presence.KICKED: "kicked",
-    Presence.MERGED: "gone",
-    Presence.ERASED: "gone",
-}
-
-
-_OF_ONE = frozenset({"joined", "waiting", "lab_given", "left", "renamed", "role_given", "kicked", "let_back", "erased"})
-"""Notices of changes that concern one participant: when hundreds join, not all who are there are read for each."""
 
 _enders: list["Callable[[LiveClass], Awaitable[None]]"] = []
 
@@ -77,27 +54,17 @@ def on_ended(finish: "Callable[[LiveClass], Awaitable[None]]") -> None:
     _enders.append(finish)
 
 
-class LiveClass:
-    """An open class: its room and its words."""
+class LiveClass(FollowedClass):
+    """An open class: its room, its labs and what it grants."""
 
     def __init__(self, class_id: int, slug: str, room: Room, words: ClassWords, runs: dict[str, str]) -> None:
         """`runs`: the participant of each run of the class."""
-        self.class_id = class_id
-        self.slug = slug
-        self.room = room
-        self.words = words
-        self._users: dict[str, int] = {}
+        super().__init__(class_id, slug, room, words)
         self.labs = ClassLabs(class_id, room, self._users, runs)
         self.wall = ClassWall(room, host())
         self.settling = PollSettling(class_id, room, host())
         self.unload = load.on_change(lambda step: room.shed(step, load.pointer_hz))
         self._granted: frozenset[LabGrant] = frozenset()
-        self._noticed: list[Notice] = []
-        self._is_following = False
-        self._followed_s = -FOLLOW_PACE_S
-        self._waiting: list[asyncio.Future[None]] = []
-        self._is_all_due = False
-        """A failed update is followed by one of all participants."""
         self._has_ended = bool(room.board.now.ended)
         self._noting = asyncio.create_task(self._note_seen(), context=Context())
         self.finishing: asyncio.Task[None] | None = None
@@ -165,108 +132,6 @@ class LiveClass:
         to: Audience | int = "all" if given.to == "all" else int(given.to.removeprefix("p"))
         return Grant(self.class_id, given.lab.partition("/")[0], to, frozenset(given.rights))
 
-    async def mirror(self, who: str = ROOM, numbers: Collection[int] | None = None) -> None:
-        """Records differences between database and class. `who`: the actor; `numbers`: of the participants that may
-        differ, None for all.
-        """
-        found = await sync_to_async(self._facts)(numbers)
-        # All of them wait for one batch of the writer, in this order.
-        doing = (self.room.do(Given(who, fact)) for fact in found)
-        for outcome in await asyncio.gather(*doing, return_exceptions=True):
-            # An ended class records no further events.
-            if not isinstance(outcome, BaseException) or self.room.board.now.ended:
-                continue
-            if not isinstance(outcome, Refusal) or outcome.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise outcome
-            # Of one fact: the others are recorded, and the class is opened without it.
-            logger.warning("class %s: %s", self.slug, outcome)
-
-    async def follow(self, notice: Notice) -> None:
-        """The door has changed the database. Changes that arrive during the update, or soon after one, are combined."""
-        self._noticed.append(notice)
-        if self._is_following:
-            return
-        self._is_following = True
-        loop = asyncio.get_running_loop()
-        try:
-            while self._noticed:
-                await asyncio.sleep(self._followed_s + FOLLOW_PACE_S - loop.time())
-                self._followed_s = loop.time()
-                noticed, self._noticed = self._noticed, []
-                waiting, self._waiting = self._waiting, []
-                try:
-                    await self._update(noticed)
-                finally:
-                    _release(waiting)
-        except Refusal as refusal:
-            # An ended class records no further events.
-            logger.info("class %s: %s", self.slug, refusal)
-        finally:
-            self._is_following = False
-            _release(self._waiting)
-
-    async def _update(self, noticed: Collection[Notice]) -> None:
-        by = {source_name(one.by) if one.by else ROOM for one in noticed}
-        is_of_some = all(one.kind in _OF_ONE for one in noticed) and not self._is_all_due
-        numbers = {one.number for one in noticed} if is_of_some else None
-        self._is_all_due = True
-        if any(one.kind == "erased" for one in noticed):
-            # First: it does not depend on whether the log of the class can be written.
-            await sync_to_async(self.words.load)()
-            self.room.refresh()
-        await self.mirror(by.pop() if len(by) == 1 else ROOM, numbers)
-        self._is_all_due = False
-        for one in noticed:
-            await self._tell(one)
-
-    async def followed(self) -> None:
-        """Returns when the changes that were noticed before are recorded, or could not be."""
-        if self._is_following:
-            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(done)
-            await done
-
-    async def _tell(self, notice: Notice) -> None:
-        """Events that are not visible in the database's state."""
-        match notice.kind:
-            case "renamed":
-                await self.room.do(Given(source_name(notice.by), Rename(source_name(notice.number))))
-            case "code_renewed":
-                self.room.tell_door(encode(Alarm(self.room.now_us(), "new_code")))
-            case "under_attack":
-                self.room.tell_staff("alarm", encode(Alarm(self.room.now_us(), "wrong_codes")))
-
-    def _facts(self, numbers: Collection[int] | None) -> list[AnyFact]:
-        classroom = Class.objects.get(pk=self.class_id)
-        chosen = classroom.participants.all() if numbers is None else classroom.participants.filter(number__in=numbers)
-        ordered = chosen.select_related("run", "claims").prefetch_related("run__branches").order_by("number")
-        people = self.words.take_names(lambda: list(ordered.all()))
-        for person in people:
-            if person.user_id is not None:
-                self._users[person.source] = person.user_id
-        return list(facts_of(classroom, people, self.room.now_us()))
-
-
-def _release(waiting: list["asyncio.Future[None]"]) -> None:
-    for one in waiting:
-        if not one.done():
-            one.set_result(None)
-    waiting.clear()
-
-
-def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> Iterator[AnyFact]:
-    """The state of a class and its participants in the database."""
-    yield from begun(classroom)
-    handout = start_of(classroom).handout
-    for person in people:
-        yield person_of(person, handout)
-    until = classroom.door_until
-    is_open = classroom.door_is_open and (until is None or until > timezone.now())
-    left_us = int((until - timezone.now()).total_seconds() * US) if until is not None else 0
-    yield SetDoor(is_open, now_us + left_us if until is not None else 0, classroom.admits)
-    if classroom.state == Class.State.ENDED:
-        yield EndClass()
-
 
 def _runs_of(classroom: Class) -> dict[str, str]:
     numbers = classroom.runs.filter(participant__isnull=False).order_by().values_list("slug", "participant__number")
@@ -278,17 +143,6 @@ def _note_end(class_id: int) -> None:
     classroom = Class.objects.filter(pk=class_id).exclude(state=Class.State.ENDED).first()
     if classroom is not None:
         end_class(classroom, timezone.now())
-
-
-def person_of(person: Participant, handout: int) -> SetPerson:
-    """A participant as the class states them. `handout`: with which the lesson began in which they have their lab."""
-    lab = ""
-    if person.run is not None:
-        newest = max(person.run.branches.all(), key=lambda branch: branch.pk, default=None)
-        lab = f"{person.run.slug}/{newest.name if newest else MAIN}"
-    claims = person.claims.source if person.claims is not None else ""
-    standing = _STANDING[Presence(person.presence)]
-    return SetPerson(person.source, person.role, standing, person.consent, lab, claims, handout)  # type: ignore[arg-type]
 
 
 def class_folder(slug: str) -> Path:

@@ -10,29 +10,18 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
 from broker_core.texts import Text, render, text
-from lab import selectors
 from lab.actions.classes.give_labs import give_lab_in_class
-from lab.actions.classes.hand_out import hand_out, take_handout
-from lab.actions.classes.help_learner import help_at, undo_help
+from lab.actions.classes.hand_out import take_handout
 from lab.actions.classes.lessons.begin import begin_lesson
 from lab.actions.classes.lessons.start import has_gone_on
 from lab.actions.classes.live_acts import do_door_act
 from lab.actions.classes.live_class import LiveClass, live_classes
-from lab.actions.classes.settle_poll import begin_settling, completed_poll
 from lab.classroom.acts import Given
-from lab.classroom.acts.facts import AnyFact, ShowLab
+from lab.classroom.acts.facts import ShowLab
 from lab.classroom.acts.ops import (
-    AnyAct,
-    BeginHelp,
     BeginLesson,
     CastVote,
-    ChooseHelp,
     DoorAct,
-    Draw,
-    GiveState,
-    MakePoll,
-    SettlePoll,
-    TakeLead,
     TakeState,
     other_language,
     other_texts_of,
@@ -58,11 +47,12 @@ from lab.classroom.frames import (
     ViewFrame,
     You,
     check_hello,
+    limited_as,
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
 from lab.classroom.room import REPLAYS
-from lab.models import Class, Participant, Presence, Role
+from lab.models import Participant, Role
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -75,41 +65,19 @@ from lab.protocol.frames import (
     InvalidFrame,
     encode,
 )
-from lab.rights import let_go, may, membership_in, membership_of
+from lab.rights import let_go, membership_of
 from lab.runtime.host import host
 from lab.runtime.machine.space import disk_full, is_disk_full
 from lab.runtime.sharing.load import load
 from lab.texts.refusal import Refusal
-from lab.web.classes.guests import ScopePerson, person_of_scope
+from lab.web.classes.completed_acts import completed
+from lab.web.classes.guests import Removed, participation_in, person_of_scope
 from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)
 
 MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
-
-
-class _Removed(Exception):
-    """The person was removed from the class."""
-
-
-def _found(person: ScopePerson, slug: str) -> tuple[Class, Participant]:
-    """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they are
-    not in, and _Removed.
-    """
-    member = person.guest_in(slug) or membership_in(person.user, slug)
-    if member is None:
-        if Participant.objects.filter(classroom__slug=slug, user=person.user, presence=Presence.KICKED).exists():
-            raise _Removed
-        raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
-    return member.classroom, member
-
-
-def _limited_as(frame: ClassFrame) -> str:
-    """The bucket from which a frame takes; see `ActLimits.take`."""
-    if not isinstance(frame, ActFrame):
-        return "frame"
-    return "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
 
 
 class ClassSocket(HoldingSocket):
@@ -128,15 +96,15 @@ class ClassSocket(HoldingSocket):
         await self.accept()
         slug = self.scope["url_route"]["kwargs"]["slug"]
         try:
-            found = await self.read_person(lambda person: _found(person, slug))
+            found = await self.read_person(lambda person: participation_in(person, slug))
             if found is None:
                 await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
                 return
-            self._classroom, self._member = found
+            self._classroom, self._member = found.classroom, found
             self.entered()
             self._live: LiveClass = await live_classes().of(self._classroom)
             await self._count()
-        except _Removed:
+        except Removed:
             await self._close(CLOSE_RIGHT_ENDED, text("class_act.removed"))
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
@@ -288,7 +256,7 @@ class ClassSocket(HoldingSocket):
     async def _is_allowed(self, frame: ClassFrame) -> bool:
         """Whether the person's limits allow a frame. If they do not, it is refused, or the socket is closed."""
         limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
-        kind = _limited_as(frame)
+        kind = limited_as(frame)
         if limits.take(kind, now_us):
             return True
         if limits.closes(now_us):
@@ -346,7 +314,7 @@ class ClassSocket(HoldingSocket):
                 began = await begin_lesson(host(), live, Given(p, frame.do, frame.id), self._language)
                 self._answer(ClassDone(frame.id, began))
                 return
-            act = await self._completed(frame.do)
+            act = await completed(live, self._user, self._member, self.outbox.viewer, frame.do)
             bodies = texts_of(act)
             if bodies:
                 language = getattr(frame.do, "lang", "en")
@@ -389,31 +357,6 @@ class ClassSocket(HoldingSocket):
         p = getattr(act, "p", "")
         await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
         self._answer(ClassDone(id, live.room.board.last_seq))
-
-    async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
-        """The act, completed with values of the server."""
-        if isinstance(act, ChooseHelp) and not act.kept:
-            await undo_help(host(), self._live, self._user, self._member.source)
-        if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
-            return await hand_out(host(), self._live, self._classroom)
-        if isinstance(act, MakePoll) and self.outbox.viewer.audience == "staff":
-            return completed_poll(act, await self._live.room.read(lambda state: state.chapter))
-        if isinstance(act, SettlePoll) and self.outbox.viewer.audience == "staff":
-            return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
-        if isinstance(act, TakeLead):
-            await sync_to_async(self._ensure_own)(act.lab)
-        if isinstance(act, BeginHelp) and self.outbox.viewer.audience == "staff":
-            return await help_at(host(), self._live, act.p) or act
-        return act
-
-    def _ensure_own(self, lab: str) -> None:
-        """A leading lab is shown to the whole class, recorded, and given to others, so it has to be one's own: whoever
-        helps a learner may act in their lab, but only the learner may show it, on the stage. Raises Refusal (404, 403).
-        """
-        run, _, name = lab.partition("/")
-        branch = selectors.branch_of(self._user, run, name)
-        if not may(self._user, branch, "own"):
-            raise Refusal("class_act.not_own_lab", HTTPStatus.FORBIDDEN, lab=lab)
 
     # Sending
 

@@ -7,6 +7,7 @@ epoch, which invalidates earlier cookies. The rights of a guest follow from the 
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
@@ -19,7 +20,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from lab.models import Class, Participant, Presence, Run
-from lab.rights import grants
+from lab.rights import grants, membership_in
+from lab.texts.refusal import Refusal
 
 MAX_AGE_S = 30 * 24 * 3600
 MAX_COOKIES = 20
@@ -185,3 +187,19 @@ def person_of_scope(scope: Mapping[str, Any]) -> ScopePerson | None:
     guests = _participants(scope["cookies"])
     user = guest_of(guests, scope["path"])
     return None if user is None else ScopePerson(user, guests)
+
+
+class Removed(Exception):
+    """The person was removed from the class."""
+
+
+def participation_in(person: ScopePerson, slug: str) -> Participant:
+    """The person's participation in a class. Raises Refusal (404) for a class that does not exist or that they are not
+    in, and Removed.
+    """
+    member = person.guest_in(slug) or membership_in(person.user, slug)
+    if member is None:
+        if Participant.objects.filter(classroom__slug=slug, user=person.user, presence=Presence.KICKED).exists():
+            raise Removed
+        raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
+    return member
