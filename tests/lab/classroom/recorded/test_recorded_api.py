@@ -133,6 +133,9 @@ def test_recording_is_visible_to_members_only(classroom: Classroom, lab: str, ad
         third.update(role=role)
         assert status("p3") == (allowed if right in OF_ROLE[role] else 403), role
     third.update(role=Role.LEARNER)
+    for run in Run.objects.filter(classroom=classroom.model, participant__number=3):
+        # What the co-instructor took over.
+        assert classroom.visitors["p3"].post(f"/runs/{run.slug}/delete", confirm="yes").status == 200
 
 
 def test_the_manifest_names_the_lab_that_led_and_the_chapters(classroom: Classroom, lab: str) -> None:
