@@ -1,7 +1,7 @@
 """The names of brokers, partitions and replicas: `b1`, `orders-0`, `orders-0@b1`.
 
 Events, the view and the console use these names, and the engine keeps partitions and replicas under them. Only this
-module makes them and takes them apart.
+module builds and parses them; tests/project/test_names.py checks it.
 """
 
 from collections.abc import Iterable
@@ -92,7 +92,7 @@ class ReplicaId(NamedTuple):
     @staticmethod
     def parse(name: str) -> "ReplicaId":
         """The replica of this name. Raises ValueError if no replica can have it."""
-        partition, _, node = name.rpartition("@")
+        partition, node = split_replica(name)
         return ReplicaId(partition, broker_id_of(node))
 
     @property
@@ -109,6 +109,14 @@ def replica_name(partition: str, node: str) -> str:
     return f"{partition}@{node}"
 
 
+def split_replica(name: str) -> tuple[str, str]:
+    """The partition and the node of a replica. A lesson's reference, `orders-0@leader`, has a role instead of a node;
+    any other name is returned with an empty node.
+    """
+    partition, _, node = name.partition("@")
+    return partition, node
+
+
 def partition_of(name: str) -> str:
     """The partition of a replica; other names, such as a partition's own, are returned unchanged."""
-    return name.partition("@")[0]
+    return split_replica(name)[0]

@@ -441,7 +441,7 @@ class Controller:
 @applies(ControllerElected)
 def apply_elected(subjects: Subjects, event: ControllerElected, at_us: int) -> None:
     """Applies that a broker holds /controller."""
-    controller: Controller = subjects[f"controller@b{event.broker}"]
+    controller: Controller = subjects[f"controller@{broker_node(event.broker)}"]
     controller.active_controller_id = event.broker
     controller.context.epoch = event.controller_epoch
 
@@ -449,7 +449,7 @@ def apply_elected(subjects: Subjects, event: ControllerElected, at_us: int) -> N
 @applies(ControllerResigned)
 def apply_resigned(subjects: Subjects, event: ControllerResigned, at_us: int) -> None:
     """Applies a resignation: drops the controller's state."""
-    controller: Controller = subjects[f"controller@b{event.broker}"]
+    controller: Controller = subjects[f"controller@{broker_node(event.broker)}"]
     controller.active_controller_id = NO_CONTROLLER
     controller.context.reset()
     controller.partition_states.states.clear()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from broker_core.partitions import ReplicaId
 from broker_core.run import Run
 from lab.exercises.loader import exercises
 from lab.runtime.headless.rehearsal import rehearsal_run
@@ -94,10 +95,10 @@ class Story:
 
     def _high_watermarks(self) -> Iterator[int]:
         for broker in (1, 2, 3):
-            yield self.run.view["replicas"][f"{PARTITION}@b{broker}"]["high_watermark"]
+            yield self.run.view["replicas"][str(ReplicaId(PARTITION, broker))]["high_watermark"]
 
     def _end(self, broker: int) -> int:
-        return self.run.view["replicas"][f"{PARTITION}@b{broker}"]["log_end_offset"]
+        return self.run.view["replicas"][str(ReplicaId(PARTITION, broker))]["log_end_offset"]
 
     def _leader(self) -> int:
         return self.run.view["partitions"][PARTITION]["leader"]

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from broker_core.partitions import split_replica
 from lab import selectors
 from lab.actions.bookmark import bookmark
 from lab.actions.classes.live_class import live_classes
@@ -167,7 +168,7 @@ async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
 
 def _note_file(request: HttpRequest, lab: Lab) -> None:
     """A file of a replica was shown."""
-    partition, _, node = request.GET.get("replica", "").rpartition("@")
+    partition, node = split_replica(request.GET.get("replica", ""))
     lab.page_facts.note("file", f"{node}/{partition}/{request.GET.get('file', '')}", lab.recording.last_seq)
 
 

@@ -22,6 +22,7 @@ from broker_core.events.group import GroupAssigned as AssignedEvent
 from broker_core.events.log import LogTruncated
 from broker_core.events.log import PowerLost as PowerLostEvent
 from broker_core.events.rpc import RpcDelivered, RpcSent
+from broker_core.partitions import split_replica
 from broker_core.texts import Text, Value, listed, text
 from broker_core.view.tree import Rpc, View
 from lab.exercises.places import Unresolved, check_node, check_partition, check_replica, node_text, nodes_of
@@ -93,8 +94,8 @@ def _field_text(name: str, value: str | int | bool) -> Value:
         return text("happening.to_offset", offset=value)
     if name in _NODE_FIELDS:
         return node_text(str(value))
-    partition, at, node = str(value).partition("@")
-    if name == "replica" and at:
+    partition, node = split_replica(str(value))
+    if name == "replica" and node:
         return text("happening.replica", partition=partition, node=node_text(node))
     return str(value)
 

@@ -16,6 +16,7 @@ from broker_core.events.group import GroupTransitioned
 from broker_core.events.log import LogTruncated, SegmentRolled
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.events.world import InvariantViolated
+from broker_core.partitions import broker_node, partition_of
 from broker_core.view.tree import View
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -38,18 +39,24 @@ _COMPARISON = re.compile(r"([a-z_]+\([^()]*\)(?: [+-] \d+)?)\s*(>=|<=|==|!=|>|<)
 _REBALANCE = "PreparingRebalance"
 
 Subject = Callable[[Any], str]
+
+
+def _partition_of(event: Any) -> str:
+    return partition_of(event.replica)
+
+
 _EVENTS: dict[tuple[str, str], tuple[type[Event], Subject]] = {
-    ("isr", "shrinks"): (IsrShrunk, lambda event: str(event.replica).partition("@")[0]),
-    ("isr", "grows"): (IsrExpanded, lambda event: str(event.replica).partition("@")[0]),
+    ("isr", "shrinks"): (IsrShrunk, _partition_of),
+    ("isr", "grows"): (IsrExpanded, _partition_of),
     ("leader", "elected"): (LeaderElected, lambda event: str(event.partition)),
-    ("log", "truncated"): (LogTruncated, lambda event: str(event.replica).partition("@")[0]),
-    ("segment", "rolled"): (SegmentRolled, lambda event: str(event.replica).partition("@")[0]),
+    ("log", "truncated"): (LogTruncated, _partition_of),
+    ("segment", "rolled"): (SegmentRolled, _partition_of),
     ("records", "lost"): (AcknowledgedRecordsLost, lambda event: str(event.partition)),
     ("group", "rebalances"): (
         GroupTransitioned,
         lambda event: str(event.group) if event.to_state == _REBALANCE else "",
     ),
-    ("controller", "elected"): (ControllerElected, lambda event: f"b{event.broker}"),
+    ("controller", "elected"): (ControllerElected, lambda event: broker_node(event.broker)),
     ("session", "closed"): (SessionClosed, lambda event: str(event.owner)),
     ("invariant", "violated"): (InvariantViolated, lambda event: str(event.invariant)),
 }
@@ -128,7 +135,7 @@ def _comparison_stop(holds: Test, view: View) -> Stops:
 
 def _proposals(view: View) -> Iterator[str]:
     partitions = sorted(name for name in view["partitions"] if not name.startswith("__"))
-    groups = sorted({name.partition("@")[0] for name in view["groups"]})
+    groups = sorted({group["group"] for group in view["groups"].values()})
     for noun, verb in _EVENTS:
         yield f"{noun} {verb}"
     for partition in partitions:

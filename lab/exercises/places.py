@@ -8,7 +8,7 @@ import json
 import re
 from typing import Annotated, Any, TypeAlias
 
-from broker_core.partitions import ReplicaId, broker_id_of, broker_node, is_broker, replica_name
+from broker_core.partitions import ReplicaId, broker_id_of, broker_node, is_broker, replica_name, split_replica
 from broker_core.texts import Text, Value, text
 from broker_core.view.tree import View
 
@@ -97,7 +97,7 @@ def leader_of(view: View, partition: str) -> str:
 
 def replicas_of(view: View, reference: str) -> list[str]:
     """The replicas that a reference matches, `orders-0@b2` and so on, by broker. Raises Unresolved if none match."""
-    partition, _, whose = reference.partition("@")
+    partition, whose = split_replica(reference)
     if whose == "leader":
         return [replica_name(partition, leader_of(view, partition))]
     if whose == "followers":
@@ -132,6 +132,12 @@ def group_of(view: View, name: str) -> dict[str, Any] | None:
         ):
             return dict(group)
     return None
+
+
+def group_and_partition(reference: str) -> tuple[str, str]:
+    """The group and the partition of a reference such as `desk@orders-0`."""
+    group, _, partition = reference.partition("@")
+    return group, partition
 
 
 def committed(view: View, name: str, partition: str) -> int:

@@ -7,6 +7,7 @@ import msgspec
 from broker_core.events import Envelope
 from broker_core.events.client import ProduceRepeated, ProduceStarted, RecordPartitioned, RecordsConsumed
 from broker_core.events.rpc import RpcSent
+from broker_core.partitions import TopicPartition
 from broker_core.view.tree import View
 from lab.exercises.happenings import Happening, key_of
 
@@ -61,7 +62,7 @@ class Tally(msgspec.Struct):
             case RecordsConsumed():
                 self.read[event.client] = self.read.get(event.client, 0) + len(event.records)
             case RecordPartitioned() if event.key is not None:
-                self.partitions[event.key] = int(event.partition.rpartition("-")[2])
+                self.partitions[event.key] = TopicPartition.parse(event.partition).partition
             case RpcSent() if event.kind == "response":
                 self.responses[f"{event.api}>{event.destination}"] = event.label
             case _:

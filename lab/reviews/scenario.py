@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from broker_core.eras import DEFAULT_ERA
 from broker_core.events import Event
 from broker_core.events.rpc import RpcSent
+from broker_core.partitions import ReplicaId
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.runtime.engine import RunConfig
@@ -123,11 +124,11 @@ class Scenario:
 
     def replica(self, name: str, broker: int) -> dict[str, Any]:
         """A replica: log_end_offset, high_watermark, segments, epochs."""
-        return dict(self.run.view["replicas"][f"{name}@b{broker}"])
+        return dict(self.run.view["replicas"][str(ReplicaId(name, broker))])
 
     def batch_sizes(self, name: str, broker: int) -> list[int]:
         """The bytes of each of the last batches of a replica, oldest first."""
-        return [row[_TAIL_SIZE] for row in self.run.view["replicas"][f"{name}@b{broker}"]["tail"].values()]
+        return [row[_TAIL_SIZE] for row in self.run.view["replicas"][str(ReplicaId(name, broker))]["tail"].values()]
 
     def node(self, name: str) -> dict[str, Any]:
         """A client or a broker."""

@@ -11,6 +11,7 @@ from broker_core.events.group import ConsumerAssigned
 from broker_core.events.log import BatchAppended
 from broker_core.events.rpc import RpcSent
 from broker_core.events.world import InvariantViolated
+from broker_core.partitions import replica_name
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
 from broker_core.view.tree import View
@@ -55,7 +56,7 @@ class Promises:
             self.latencies.append((at_us, event.latency_us, event.count))
             leader = self._answered_by.get((event.client, event.partition, event.base_offset))
             if event.acks == -1 and leader is not None:
-                crc = self._crcs.get((f"{event.partition}@{leader}", event.base_offset), 0)
+                crc = self._crcs.get((replica_name(event.partition, leader), event.base_offset), 0)
                 made = Promise(event.client, event.partition, event.base_offset, event.count, crc, at_us)
                 self.made.append(made)
 

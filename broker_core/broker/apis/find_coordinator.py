@@ -2,6 +2,7 @@
 
 from broker_core.broker.apis.services import CoordinatorServices
 from broker_core.errors import Errors
+from broker_core.partitions import broker_node
 from broker_core.sim.kernel import Message
 from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import CreateTopicSpec, FindCoordinatorRequest, FindCoordinatorResponse
@@ -22,7 +23,7 @@ def handle(services: CoordinatorServices, message: Message) -> None:
         return
     response = _find(services, body)
     found = response.error is Errors.NONE
-    label = f"label.coordinator?broker=b{response.node_id}" if found else response.error.name
+    label = f"label.coordinator?broker={broker_node(response.node_id)}" if found else response.error.name
     services.kernel.respond(message, response, label=label)
 
 

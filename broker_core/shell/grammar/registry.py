@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.config_defs.patterns import RefusedPattern
-from broker_core.partitions import partition_name
+from broker_core.partitions import TopicPartition
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, ShellError
 from broker_core.shell.grammar.process import Process, Running
@@ -139,7 +139,6 @@ def broker_of(name: str, process: Process, word: str) -> int:
 
 def partition_of(word: str) -> str:
     """An argument that must be a topic-partition. Raises UsageError."""
-    topic, _, number = word.rpartition("-")
     if not re.fullmatch(PARTITION, word):
         raise UsageError(text("shell.invalid_partition", partition=word))
-    return partition_name(topic, int(number))
+    return str(TopicPartition.parse(word))

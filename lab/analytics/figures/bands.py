@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from broker_core.partitions import broker_node
 from lab.analytics.figures.parts import Row, Rows, Words
 
 TABLE = "silver.faults"
@@ -65,5 +66,5 @@ def _lasting(rows: Rows) -> Iterator[tuple[str, str, Row]]:
 
 
 def _who(row: Row, text: str) -> str:
-    ends = [f"b{one}" if one.isdigit() else one for one in (row["subject"], row["other"] or "") if one]
+    ends = [broker_node(int(one)) if one.isdigit() else one for one in (row["subject"], row["other"] or "") if one]
     return (" → " if text in ("cut_one_way", "poor") else " – ").join(ends)

@@ -14,7 +14,7 @@ from lab.analytics.figures.parts import (
     newest,
     of_largest,
     over_time,
-    partition_name,
+    partition_of,
     series,
     span_bar,
     steps,
@@ -29,7 +29,7 @@ MAX_SPANS = 40
 
 
 def _of_group(row: Row) -> str:
-    return f"{row['group']} · {partition_name(row)}"
+    return f"{row['group']} · {partition_of(row)}"
 
 
 def consumer_lag(rows: Rows, words: Words) -> Figure:
@@ -45,7 +45,7 @@ def consumer_lag(rows: Rows, words: Words) -> Figure:
 def throughput(rows: Rows, words: Words) -> Figure:
     """Bytes per second that leaders appended for producers, stacked by partition."""
     written = [row for row in rows if row["topic"] is not None]
-    found = with_others(written, partition_name, "bytes", words("analytics.others"))
+    found = with_others(written, partition_of, "bytes", words("analytics.others"))
     data = [
         {
             "type": "bar", "x": [(row["at_us"] + row["bucket_us"] / 2) / 1e6 for row in own],

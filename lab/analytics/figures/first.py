@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from broker_core.partitions import ReplicaId, TopicPartition, broker_node
 from lab.analytics.figures.parts import (
     FRAME_HEIGHT,
     PARTITION_HEIGHT,
@@ -40,23 +41,13 @@ _SHADES = (1.0, 0.7, 0.5, 0.35, 0.25)
 _LOG_END, _HIGH_WATERMARK = "log_end", "high_watermark"
 
 
-class Partition(NamedTuple):
-    """The columns that identify a partition."""
+def _partition(row: Row) -> TopicPartition:
+    return TopicPartition(row["topic"], row["partition"])
 
-    topic: str
-    partition: int
 
-    @classmethod
-    def of(cls, row: Row) -> "Partition":
-        return cls(row["topic"], row["partition"])
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
-
-    @property
-    def place(self) -> tuple[bool, str, int]:
-        """Sort key: user topics before internal ones, partitions by number."""
-        return is_internal(self.topic), self.topic, self.partition
+def _order(partition: TopicPartition) -> tuple[bool, TopicPartition]:
+    """Sort key: user topics before internal ones, partitions by number."""
+    return is_internal(partition.topic), partition
 
 
 # LEO and high watermark
@@ -83,22 +74,22 @@ class Step(NamedTuple):
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
     """Log end offset and high watermark of each replica, one plot per partition; the hue is the role at that time."""
-    steps: dict[tuple[Partition, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
+    steps: dict[tuple[TopicPartition, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        steps[Partition.of(row), row["broker"]][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
+        steps[_partition(row), row["broker"]][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
     end_us = max([row["to_us"] for row in roles] + [row["at_us"] for row in rows])
     spans = _spans(roles)
-    partitions = sorted({partition for partition, _ in steps}, key=lambda one: one.place)
+    partitions = sorted({partition for partition, _ in steps}, key=_order)
     shown = partitions[:PARTITIONS_SHOWN]
     data: list[Figure] = []
     for place, partition in enumerate(shown):
         for key in sorted(key for key in steps if key[0] == partition):
-            replica = f"{partition}@b{key[1]}"
+            replica = str(ReplicaId(str(partition), key[1]))
             own = spans.get(key) or [Span("outisr", 0, end_us)]
             data += _log_end_offset(replica, steps[key][_LOG_END], own, place, words)
             data.append(_high_watermark(replica, steps[key][_HIGH_WATERMARK], end_us, place, words))
     _one_legend_entry_each(data)
-    ends: dict[Partition, int] = defaultdict(int)
+    ends: dict[TopicPartition, int] = defaultdict(int)
     for (partition, _), measures in steps.items():
         ends[partition] = max([ends[partition], *(point.value for points in measures.values() for point in points)])
     layout = _stacked(shown, ends, words)
@@ -108,10 +99,10 @@ def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
     return {"data": data, "layout": layout}
 
 
-def _spans(roles: Rows) -> dict[tuple[Partition, int], list[Span]]:
-    spans: dict[tuple[Partition, int], list[Span]] = defaultdict(list)
+def _spans(roles: Rows) -> dict[tuple[TopicPartition, int], list[Span]]:
+    spans: dict[tuple[TopicPartition, int], list[Span]] = defaultdict(list)
     for row in roles:
-        spans[Partition.of(row), row["broker"]].append(Span(row["role"], row["from_us"], row["to_us"], row.get("seq")))
+        spans[_partition(row), row["broker"]].append(Span(row["role"], row["from_us"], row["to_us"], row.get("seq")))
     return spans
 
 
@@ -175,7 +166,7 @@ def _one_legend_entry_each(data: list[Figure]) -> None:
         seen.add(trace["legendgroup"])
 
 
-def _stacked(partitions: list[Partition], ends: dict[Partition, int], words: Words) -> Figure:
+def _stacked(partitions: list[TopicPartition], ends: dict[TopicPartition, int], words: Words) -> Figure:
     count = len(partitions)
     gap = 0.04 if count > 1 else 0.0
     height = (1 - gap * (count - 1)) / count
@@ -202,13 +193,13 @@ def _stacked(partitions: list[Partition], ends: dict[Partition, int], words: Wor
 def isr(rows: Rows, words: Words) -> Figure:
     """A bar for each span in which a broker led a partition, was in its ISR, or was out of it."""
     spans = _spans(rows)
-    partitions = sorted({partition for partition, _ in spans}, key=lambda one: one.place)
+    partitions = sorted({partition for partition, _ in spans}, key=_order)
     shown = set(partitions[:PARTITIONS_BARRED])
     spans = {key: own for key, own in spans.items() if key[0] in shown}
     bars: dict[str, list[tuple[str, Span]]] = {role: [] for role in _ROLES}
     for (partition, broker), own in spans.items():
         for span in own:
-            bars[span.role].append((f"{partition} · b{broker}", span))
+            bars[span.role].append((f"{partition} · {broker_node(broker)}", span))
     data = [
         {
             "type": "bar",
@@ -224,8 +215,8 @@ def isr(rows: Rows, words: Words) -> Figure:
         for role, found in bars.items()
         if found
     ]
-    ordered = sorted(spans, key=lambda key: (key[0].place, key[1]))
-    labels = [f"{partition} · b{broker}" for partition, broker in ordered]
+    ordered = sorted(spans, key=lambda key: (_order(key[0]), key[1]))
+    labels = [f"{partition} · {broker_node(broker)}" for partition, broker in ordered]
     layout = {
         "height": FRAME_HEIGHT + BAR_HEIGHT * max(len(labels), 6),
         "barmode": "overlay",

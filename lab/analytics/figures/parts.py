@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from broker_core.partitions import partition_name
 from broker_core.texts import Value, catalogue
 from lab.texts.i18n import translate
 
@@ -69,9 +70,9 @@ def seconds(at_us: int) -> float:
     return at_us / 1e6
 
 
-def partition_name(row: Row) -> str:
-    """`orders-0`."""
-    return f"{row['topic']}-{row['partition']}"
+def partition_of(row: Row) -> str:
+    """The name of a row's partition."""
+    return partition_name(row["topic"], row["partition"])
 
 
 def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float]) -> dict[str, list[Row]]:

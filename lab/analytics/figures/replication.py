@@ -1,5 +1,6 @@
 """Charts of replication: lag, failovers, and stability of the ISR."""
 
+from broker_core.partitions import ReplicaId, broker_node
 from lab.analytics.figures.parts import (
     COLOURS,
     Figure,
@@ -14,7 +15,7 @@ from lab.analytics.figures.parts import (
     noted,
     of_largest,
     over_time,
-    partition_name,
+    partition_of,
     series,
     steps,
     unchanged,
@@ -33,7 +34,8 @@ MAX_PARTITIONS = 20
 
 
 def _replica(row: Row) -> str:
-    return partition_name(row) if row["broker"] is None else f"{partition_name(row)}@b{row['broker']}"
+    partition = partition_of(row)
+    return partition if row["broker"] is None else str(ReplicaId(partition, row["broker"]))
 
 
 def lag(rows: Rows, words: Words) -> Figure:
@@ -66,7 +68,8 @@ def failovers(rows: Rows, words: Words) -> Figure:
 
 def _election(row: Row) -> str:
     mark = " !" if row["unclean"] else ""
-    return f"{partition_name(row)} e{row['leader_epoch']} b{row['from_broker']}→b{row['to_broker']}{mark}"
+    brokers = f"{broker_node(row['from_broker'])}→{broker_node(row['to_broker'])}"
+    return f"{partition_of(row)} e{row['leader_epoch']} {brokers}{mark}"
 
 
 def _length_ms(row: Row, start: str, end: str) -> float:
@@ -84,8 +87,8 @@ def isr_churn(rows: Rows, words: Words) -> Figure:
     changed = [row for row in rows if any(row[change] for change, _ in _CHANGES)]
     if not changed:
         return unchanged(words)
-    shown = sorted(changed, key=lambda row: (-row["shrinks"] - row["expands"], partition_name(row)))[:MAX_PARTITIONS]
-    labels = [partition_name(row) for row in shown]
+    shown = sorted(changed, key=lambda row: (-row["shrinks"] - row["expands"], partition_of(row)))[:MAX_PARTITIONS]
+    labels = [partition_of(row) for row in shown]
     data = [
         {
             "type": "bar", "orientation": "h", "y": labels, "x": [row[change] for row in shown],

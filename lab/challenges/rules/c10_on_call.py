@@ -4,6 +4,7 @@ from random import Random
 
 from broker_core.events import Envelope
 from broker_core.events.control import LeaderElected
+from broker_core.partitions import broker_node
 from broker_core.texts import text
 from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
 from lab.runtime.host import RunConfig
@@ -116,7 +117,7 @@ def _least_loss(trial: Trial, promises: Promises, gone: int | None) -> int:
     ends = [
         replica["log_end_offset"]
         for replica in trial.view["replicas"].values()
-        if replica["node"] != f"b{gone}" and replica["partition"] == f"{TOPIC}-0"
+        if replica["node"] != broker_node(gone) and replica["partition"] == f"{TOPIC}-0"
     ]
     longest = max(ends, default=0)
     return sum(each.records for each in promises.made if each.base_offset >= longest)

@@ -28,7 +28,7 @@ def owns(moment: Moment, *, client: Client, partitions: int) -> GoalState:
 @predicate
 def committed(moment: Moment, *, of: Committed, bound: Bound) -> GoalState:
     """The offset that a group has committed, as `desk@orders-0`."""
-    group, partition = of.split("@")
+    group, partition = places.group_and_partition(of)
     offset = places.committed(moment.view, group, partition)
     complies, wanted = bound.compare(moment, offset)
     if offset < 0 and not complies:
@@ -39,5 +39,6 @@ def committed(moment: Moment, *, of: Committed, bound: Bound) -> GoalState:
 @predicate
 def read_ahead(moment: Moment, *, client: Client, of: Committed) -> GoalState:
     """The position of a consumer is above the offset that its group has committed."""
-    position, offset = number_of(moment, f"position({client})"), places.committed(moment.view, *of.split("@"))
+    position = number_of(moment, f"position({client})")
+    offset = places.committed(moment.view, *places.group_and_partition(of))
     return answer("goal.read_ahead", position > offset, client=client, position=position, committed=offset)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from broker_core.groups.offsets import partition_for
-from broker_core.partitions import broker_id_of, topic_of
+from broker_core.partitions import broker_id_of, replica_name, topic_of
 from broker_core.texts import text
 from lab.exercises.moment import Moment
-from lab.exercises.places import Client, Committed, Unresolved, group_of, leader_of
+from lab.exercises.places import Client, Committed, Unresolved, group_and_partition, group_of, leader_of
 from lab.exercises.places import committed as committed_of
 from lab.exercises.places import owned as owned_by
 from lab.exercises.quantities.registry import BrokerId, quantity
@@ -30,7 +30,7 @@ def owned(moment: Moment, client: Client) -> int:
 @quantity
 def committed(moment: Moment, of: Committed) -> int:
     """What a group has committed, as `desk@orders-0`; -1 for nothing."""
-    return committed_of(moment.view, *of.split("@"))
+    return committed_of(moment.view, *group_and_partition(of))
 
 
 @quantity
@@ -95,8 +95,8 @@ def readers(moment: Moment, group: str) -> int:
 @quantity
 def lag(moment: Moment, of: Committed) -> int:
     """High watermark minus committed offset, as `desk@orders-0`; all of the log while nothing is committed."""
-    group, partition = of.split("@")
-    leader = f"{partition}@{leader_of(moment.view, partition)}"
+    group, partition = group_and_partition(of)
+    leader = replica_name(partition, leader_of(moment.view, partition))
     return int(moment.view["replicas"][leader]["high_watermark"]) - max(committed_of(moment.view, group, partition), 0)
 
 

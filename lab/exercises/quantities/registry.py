@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Annotated, NamedTuple, TypeAlias, get_type_hints
 
-from broker_core.partitions import ReplicaId
+from broker_core.partitions import ReplicaId, split_replica
 from broker_core.texts import Text, Value, text
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved, node_text, replicas_of
@@ -144,7 +144,7 @@ def _replica_values(moment: Moment, reference: str) -> dict[str, Value]:
     try:
         replica = ReplicaId.parse(replicas_of(moment.view, reference)[0])
     except Unresolved:
-        partition, _, whose = reference.partition("@")
+        partition, whose = split_replica(reference)
         return {"partition": partition, "node": whose}
     return {"partition": str(replica.partition), "node": node_text(replica.node)}
 

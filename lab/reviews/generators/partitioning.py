@@ -3,6 +3,7 @@
 from random import Random
 
 from broker_core.events.client import RecordPartitioned, RecordsConsumed
+from broker_core.partitions import TopicPartition
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn
 from lab.reviews.registry import chapter
@@ -21,7 +22,9 @@ def partition_of_a_key(rng: Random) -> Question:
     scenario.do(laid("orders", *[[1]] * count), "producer open p1", f"producer send p1 orders {key}:first")
     scenario.do(f"kafka-topics.sh --alter --topic orders --partitions {count + 1}", "sleep 1s")
     scenario.do("producer open p2", f"producer send p2 orders {key}:second")
-    before, after = (_number(chosen.partition) for _, chosen in scenario.events(RecordPartitioned))
+    before, after = (
+        TopicPartition.parse(chosen.partition).partition for _, chosen in scenario.events(RecordPartitioned)
+    )
     hashed = next(chosen.key_hash for _, chosen in scenario.events(RecordPartitioned)) or 0
     choices, right = drawn(
         rng,
@@ -36,10 +39,6 @@ def partition_of_a_key(rng: Random) -> Question:
         right=right,
         reason=text("review_produce.key.reason", hash=hashed & 0x7FFFFFFF, partitions=count + 1, partition=after),
     )
-
-
-def _number(partition: str) -> int:
-    return int(partition.rpartition("-")[2])
 
 
 @review("016-all-or-nothing")

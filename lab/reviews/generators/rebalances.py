@@ -4,6 +4,7 @@ from random import Random
 
 from broker_core.events.client import ConsumerPositionReset, RecordsConsumed
 from broker_core.events.group import GroupMemberRemoved
+from broker_core.partitions import TopicPartition, broker_id_of
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn, fixed, value
 from lab.reviews.registry import chapter
@@ -230,7 +231,7 @@ def coordinator_of_a_group(rng: Random) -> Question:
     scenario.do(f"consumer start c1 --group {name} --topic clicks")
     scenario.until(lambda: any(one["group"] == name for one in scenario.run.view["groups"].values()))
     scenario.play(4_000)
-    coordinator = int(scenario.group(name)["coordinator"].removeprefix("b"))
+    coordinator = broker_id_of(scenario.group(name)["coordinator"])
     home = scenario.group(name)["partition"]
     leaders = {number: scenario.partition(f"__consumer_offsets-{number}")["leader"] for number in range(count)}
     controller = scenario.run.view["controller"]["broker"]
@@ -238,7 +239,7 @@ def coordinator_of_a_group(rng: Random) -> Question:
     tags = {
         controller: "controller-coordinates",
         fewest: "least-loaded-coordinator",
-        1 + int(home.rpartition("-")[2]) % 3: "name-hash-broker",
+        1 + TopicPartition.parse(home).partition % 3: "name-hash-broker",
     }
     choices, right = fixed(str(coordinator), [(str(one), value(one), tags.get(one, "")) for one in (1, 2, 3)])
     return Question(

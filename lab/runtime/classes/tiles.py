@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from broker_core.partitions import broker_node, replica_name
 from broker_core.view.tree import View
 from lab.runtime.classes.handouts import CopiedState, copied_state
 from lab.runtime.host import Host
@@ -59,8 +60,8 @@ def tile_of(view: View, partition: str, mode: Mode, seq: int, at_us: int) -> Lab
 
 def _replica(view: View, partition: str, broker: int) -> ReplicaTile:
     state = view["partitions"][partition]
-    node = view["nodes"].get(f"b{broker}")
-    replica = view["replicas"].get(f"{partition}@b{broker}")
+    node = view["nodes"].get(broker_node(broker))
+    replica = view["replicas"].get(replica_name(partition, broker_node(broker)))
     role: Role = "l" if state["leader"] == broker else "i" if broker in state["isr"] else "o"
     if node is None or node["state"] == "down" or (replica is not None and replica["role"] == "offline"):
         role = "x"
