@@ -1,4 +1,4 @@
-"""A recording that a build reads, and the contents of its first record. Uses neither Django nor Spark."""
+"""A recording that a build reads, and the contents of its first record. Does not import Spark."""
 
 import contextlib
 import time
