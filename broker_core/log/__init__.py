@@ -1,7 +1,7 @@
 """The log layer: segments, indexes, leader epochs, producers' state. `UnifiedLog` is the facade, one per replica."""
 
 from broker_core.log.append.append_info import AppendInfo, ReadInfo
-from broker_core.log.config import LONG_MAX, LogConfig
+from broker_core.log.config import LogConfig
 from broker_core.log.files.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, OffsetCheckpoint
 from broker_core.log.files.deleted_files import DELETED_SUFFIX
 from broker_core.log.files.directory_files import META_PROPERTIES
@@ -22,7 +22,6 @@ __all__ = [
     "DELETED_SUFFIX",
     "LEADER_EPOCH_CHECKPOINT",
     "LOG_BATCHES",
-    "LONG_MAX",
     "META_PROPERTIES",
     "OFFSET_ENTRY_BYTES",
     "PARTITION_METADATA",

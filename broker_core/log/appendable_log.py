@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from broker_core.config_defs import INT_MAX
 from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
 from broker_core.log.append.append_check import analyze, check_copied
 from broker_core.log.append.append_info import AppendInfo, ProducerFact
 from broker_core.log.append.validator import Append
-from broker_core.log.config import INT_MAX
 from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.log.local_log import RollFact
 from broker_core.log.producers.producer_recovery import complete, producer_fact, update_producers

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from broker_core.config_defs import LONG_MAX
 from broker_core.eras import LogBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
 from broker_core.texts import text
-
-LONG_MAX = 2**63 - 1
-INT_MAX = 2**31 - 1
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):

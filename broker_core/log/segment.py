@@ -10,9 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from broker_core.config_defs import INT_MAX, LONG_MAX
 from broker_core.errors import KafkaException
 from broker_core.log.batch_scan import scan_batches
-from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
+from broker_core.log.config import LogConfig
 from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.index.index_capacity import ensure_capacity
 from broker_core.log.index.lazy_file import LazyFile

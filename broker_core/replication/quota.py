@@ -6,14 +6,13 @@ each count the bytes and stop if the rate of the last seconds is above the bound
 
 from collections.abc import Mapping, Sequence
 
-from broker_core.config_defs import Value
+from broker_core.config_defs import LONG_MAX, Value
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.partitions import TopicPartition
 from broker_core.wire.messages import FetchPartitionResponse
 
 WINDOW_US = 1_000_000
 WINDOWS = 11
-LONG_MAX = 2**63 - 1
 RESPONSE_BYTES = 16
 PARTITION_BYTES = 55
 """The size of a fetch response of version 17 without partitions, and the overhead of each partition."""

@@ -11,7 +11,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from broker_core.log import LONG_MAX, RECOVERY_POINT_CHECKPOINT, LogConfig, LogSegment, OffsetCheckpoint, UnifiedLog
+from broker_core.config_defs import LONG_MAX
+from broker_core.log import RECOVERY_POINT_CHECKPOINT, LogConfig, LogSegment, OffsetCheckpoint, UnifiedLog
 from broker_core.partitions import TopicPartition
 from broker_core.records.compression import CompressionType, decompress
 from broker_core.records.record_batch import (

@@ -8,9 +8,9 @@ from functools import partial
 
 from broker_core.broker.logs.host import NEXT_SLICE_US, BackgroundTask, LogHost
 from broker_core.broker.logs.log_cleaning import LogCleaning
+from broker_core.config_defs import LONG_MAX
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
-from broker_core.log.config import LONG_MAX
 from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.files.directory_files import deleted_folder_name
 from broker_core.log.files.removal import FileRemoval

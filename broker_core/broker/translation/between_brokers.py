@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation, by_topic, can_be
+from broker_core.config_defs import LONG_MAX
 from broker_core.errors import Errors
 from broker_core.partitions import parse_requested, requested_partition
 from broker_core.wire.messages import (
@@ -106,7 +107,7 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, context: RequestCon
 
 def _epoch(sent: int) -> int:
     """A broker epoch; a sender that does not know it means the running process."""
-    return sent if sent != -1 else 2**63 - 1
+    return sent if sent != -1 else LONG_MAX
 
 
 # StopReplica

@@ -8,8 +8,8 @@ from struct import Struct
 
 import msgspec
 
+from broker_core.config_defs import INT_MAX
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.config import INT_MAX
 from broker_core.records.compression import CompressionType, UnreadableRecords
 from broker_core.records.legacy import MIN_SIZE, read_message
 from broker_core.records.record_batch import (

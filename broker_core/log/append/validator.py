@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from broker_core.config_defs import LONG_MAX
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
@@ -56,7 +57,7 @@ from broker_core.records.record_batch import (
 from broker_core.records.record_runs import RecordsSummary, summarize
 from broker_core.texts import text
 
-_LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
+_LONG_MIN = -LONG_MAX - 1
 _ERRORS_SHOWN = 3
 
 
@@ -356,7 +357,7 @@ class LogValidator:
             self.has_append_time or highest == NO_TIMESTAMP or self.config.behaviour.refuses_append_time
         ):
             return False
-        if lowest < _LONG_MIN or highest > _LONG_MAX:
+        if lowest < _LONG_MIN or highest > LONG_MAX:
             return False
         return not self.has_window or (
             lowest >= append.now_ms - self.config.before_max_ms and highest <= append.now_ms + self.config.after_max_ms

@@ -8,13 +8,14 @@ Offsets never change.
 import struct
 from collections.abc import Iterator
 
+from broker_core.config_defs import INT_MAX
 from broker_core.errors import KafkaException
 from broker_core.log.cleaner.batch_cleaner import BatchCleaner
 from broker_core.log.cleaner.cleanable import LogToClean, segments_between
 from broker_core.log.cleaner.facts import CleaningFacts, GroupFact, Uncleanable
 from broker_core.log.cleaner.offset_map import OffsetMap
 from broker_core.log.cleaner.transactions import CleanedTransactions
-from broker_core.log.config import INT_MAX, LogConfig
+from broker_core.log.config import LogConfig
 from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.index.transaction_index import AbortedTransaction

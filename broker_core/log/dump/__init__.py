@@ -6,6 +6,7 @@ Files are read in pieces: the memory of a dump does not depend on the size of a 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump import index_files, log_file, state_files
 from broker_core.log.dump.decoders import (
     Parser,
@@ -16,7 +17,7 @@ from broker_core.log.dump.decoders import (
 from broker_core.log.dump.files import DiskFiles, Files, LocalFiles
 from broker_core.log.dump.findings import Findings
 from broker_core.log.dump.index_files import IndexChecks
-from broker_core.log.dump.java import INT_MAX, Thrown, normal_path, split
+from broker_core.log.dump.java import Thrown, normal_path, split
 from broker_core.log.dump.log_file import LogDump
 from broker_core.log.dump.metadata_frames import CLUSTER_TYPES, REMOTE_TYPES, metadata_parser
 

@@ -12,8 +12,9 @@ from functools import cached_property
 import google_crc32c
 import msgspec
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump.files import CHUNK_BYTES, BufferedFile, ReadableFile
-from broker_core.log.dump.java import INT_MAX, Thrown, int32, int64, kafka
+from broker_core.log.dump.java import Thrown, int32, int64, kafka
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     ATTRIBUTES_POSITION,

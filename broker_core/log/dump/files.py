@@ -5,7 +5,8 @@ import stat
 from pathlib import Path
 from typing import Protocol
 
-from broker_core.log.dump.java import INT_MAX, Thrown, kafka
+from broker_core.config_defs import INT_MAX
+from broker_core.log.dump.java import Thrown, kafka
 from broker_core.sim.disk import Disk
 
 CHUNK_BYTES = 1024 * 1024

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump.batches import FileRecordBatch, FileRecords
 from broker_core.log.dump.files import BufferedFile, Files, ReadableFile, open_index, open_log
 from broker_core.log.dump.findings import Findings
-from broker_core.log.dump.java import INT_MAX, Thrown, int64, parse_long
+from broker_core.log.dump.java import Thrown, int64, parse_long
 from broker_core.log.dump.log_file import records_of
 from broker_core.records.record_batch import NO_TIMESTAMP
 

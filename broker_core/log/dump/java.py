@@ -6,8 +6,8 @@ Source: the Java 17 class library as `kafka.tools.DumpLogSegments` uses it.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-INT_MAX = (1 << 31) - 1
-LONG_MAX = (1 << 63) - 1
+from broker_core.config_defs import LONG_MAX
+
 TEXT_PIECE_BYTES = 1024 * 1024
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")

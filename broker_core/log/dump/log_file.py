@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump.batches import FileRecordBatch, FileRecords
 from broker_core.log.dump.control import control_text
 from broker_core.log.dump.decoders import Parser
 from broker_core.log.dump.files import BufferedFile, Files, open_log
 from broker_core.log.dump.findings import FindingsByFile
-from broker_core.log.dump.java import INT_MAX, Thrown, int64, parse_long
+from broker_core.log.dump.java import Thrown, int64, parse_long
 from broker_core.log.dump.legacy import read_messages
 from broker_core.log.dump.records import DumpedRecord, read_records
 

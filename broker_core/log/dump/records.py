@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from broker_core.config_defs import INT_MAX, LONG_MAX
 from broker_core.log.dump.batches import LOG_APPEND_TIME, FileRecordBatch
 from broker_core.log.dump.compressed_input import ALLOCATABLE_BYTES, StreamFault
-from broker_core.log.dump.java import INT_MAX, LONG_MAX, Thrown, decode, int32, int64, kafka, out_of_memory
+from broker_core.log.dump.java import Thrown, decode, int32, int64, kafka, out_of_memory
 from broker_core.log.dump.stream import DecompressedStream, open_stream, unreadable
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import InvalidRecord, outline

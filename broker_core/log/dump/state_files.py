@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 
 import google_crc32c
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump.compressed_input import held
 from broker_core.log.dump.files import CHUNK_BYTES, BufferedFile, Files, ReadableFile
-from broker_core.log.dump.java import INT_MAX, Thrown, int32, kafka, parse_long
+from broker_core.log.dump.java import Thrown, int32, kafka, parse_long
 
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"

@@ -1,9 +1,9 @@
 """The exception for a file that cannot be used."""
 
+from broker_core.config_defs import LONG_MAX
 from broker_core.errors import Errors, KafkaException
 from broker_core.texts import Text, text
 
-_MAX_OFFSET = 2**63 - 1
 MAX_FILE_NAME_LENGTH = 255
 """What file systems accept, in bytes."""
 
@@ -36,6 +36,6 @@ class StorageFault(KafkaException):
 def offset_of(path: str) -> int:
     """The offset in the name of a log's file. Raises StorageFault for a name that is not an offset."""
     stem = path.rpartition("/")[2].partition(".")[0]
-    if not (stem.isascii() and stem.isdigit()) or len(stem) > MAX_FILE_NAME_LENGTH or int(stem) > _MAX_OFFSET:
+    if not (stem.isascii() and stem.isdigit()) or len(stem) > MAX_FILE_NAME_LENGTH or int(stem) > LONG_MAX:
         raise StorageFault(path, text("fault.file_name", stem=repr(stem)), is_io_error=False)
     return int(stem)

@@ -5,8 +5,8 @@ retention deleted all others or a follower starts over, has no index files: the 
 retention check creates the `.timeindex`.
 """
 
+from broker_core.config_defs import INT_MAX
 from broker_core.errors import Errors, KafkaException
-from broker_core.log.config import INT_MAX
 from broker_core.sim.disk import Disk, File
 from broker_core.texts import text
 

@@ -6,7 +6,7 @@ Source: `LogSegment.recover`.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from broker_core.log.config import INT_MAX
+from broker_core.config_defs import INT_MAX
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import TimeIndex

@@ -11,6 +11,7 @@ from broker_core.config_defs import (
     BROKER_CONFIGS,
     DYNAMIC_CONFIGS,
     INT_MAX,
+    LONG_MAX,
     TOPIC_CONFIGS,
     ConfigException,
     broker_name,
@@ -28,7 +29,7 @@ from broker_core.config_defs.java_text import (
 from broker_core.events.control import ConfigurationApplied
 from broker_core.groups.host import GroupSettings
 from broker_core.log import LogConfig
-from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
+from broker_core.replication.quota import RESPONSE_BYTES, ReplicationQuota
 from broker_core.shell.java import jackson
 from broker_core.transactions.host import TransactionSettings
 from tests.support.shell_runs import ShellRun

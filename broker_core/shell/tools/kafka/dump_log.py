@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.dump import (
     DEFAULT_DECODER,
     DEFAULT_MAX_MESSAGE_SIZE,
@@ -11,7 +12,6 @@ from broker_core.log.dump import (
     dump,
     split,
 )
-from broker_core.log.dump.java import INT_MAX
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, Sleep

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from broker_core.config_defs import INT_MAX
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.partitions import topic_of
 from broker_core.records.record_batch import BatchHeader, iterate_batches
@@ -34,7 +35,6 @@ from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, Fe
 _ABOUT = "Validate that all replicas for a set of topics have the same data."
 _LOGGER = "org.apache.kafka.tools.ReplicaVerificationTool"
 _CONSUMER = -1
-_MAX_BYTES = (1 << 31) - 1
 _LATEST = -1
 _EARLIEST = -2
 
@@ -174,7 +174,7 @@ class Verification:
             FetchPartition(partition, self._offsets[partition], partition_max_bytes=self._fetch_size)
             for partition in mine
         )
-        body = FetchRequest(_CONSUMER, 0, 1, _MAX_BYTES, wanted, from_follower=True)
+        body = FetchRequest(_CONSUMER, 0, 1, INT_MAX, wanted, from_follower=True)
         response = yield Call(broker_id, "Fetch", body, f"Fetch {', '.join(mine)}")
         by_partition = {} if isinstance(response, Disconnected) else {row.partition: row for row in response.partitions}
         for partition in mine:

@@ -3,6 +3,7 @@ from one replica, without a group. Older texts name it; here it works in each er
 """
 
 from broker_core.clients.consumer.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
+from broker_core.config_defs import INT_MAX
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
@@ -122,7 +123,7 @@ def _read(process: Process, options: ParsedOptions) -> Asking[None]:
     formatter = formatter_of(process, _formatter(options), key_values(options.values("property")))
     if offset < 0:
         offset = (yield from list_offsets(process, [partition], offset))[partition]
-    left = _or(options.integer("max-messages"), (1 << 31) - 1)
+    left = _or(options.integer("max-messages"), INT_MAX)
     while left > 0:
         records, next_offset = yield from _fetch(process, options, broker_id, partition, offset)
         if next_offset == offset and "no-wait-at-logend" in options:
