@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from broker_core.broker.apis import metadata
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.network.socket_server import SocketServer
 from broker_core.broker.process.broker import BASE_PORT, Broker
@@ -155,9 +156,9 @@ class Cluster:
             return "down"
         if broker.name in self.kernel.frozen:
             return "frozen"
-        if broker.state == "exiting":
+        if broker.state is ProcessState.EXITING:
             return "exiting"
-        return "starting" if broker.state == "starting" else "up"
+        return "starting" if broker.state is ProcessState.STARTING else "up"
 
     def start_failure(self, broker_id: int) -> Text | str:
         """Why the broker's last start failed; "" if it did not."""

@@ -12,6 +12,8 @@ _TITLES = {
     "replica": "Replica, in the controller",
     "group": "Consumer group, in its coordinator",
     "transaction": "Transactional id, in its coordinator",
+    "producer": "Producer with idempotence or transactions",
+    "broker": "Process of a broker",
 }
 
 
@@ -23,8 +25,8 @@ def render() -> str:
 def _chart(title: str, previous: Transitions) -> str:
     states: type[StrEnum] = type(next(iter(previous)))
     texts = docstrings(states)
-    edges = [f"    {one} --> {state}" for state in states for one in states if one in previous[state]]
-    rows = [f"| `{state}` | {' | '.join(_columns(texts[state.name]))} |" for state in states]
+    edges = [f"    {_label(one)} --> {_label(state)}" for state in states for one in states if one in previous[state]]
+    rows = [f"| `{_label(state)}` | {' | '.join(_columns(texts[state.name]))} |" for state in states]
     return "\n".join(
         [
             f"## {title}",
@@ -33,7 +35,7 @@ def _chart(title: str, previous: Transitions) -> str:
             "",
             "```mermaid",
             "stateDiagram-v2",
-            f"    [*] --> {next(iter(states))}",
+            f"    [*] --> {_label(next(iter(states)))}",
             *edges,
             "```",
             "",
@@ -42,6 +44,11 @@ def _chart(title: str, previous: Transitions) -> str:
             *rows,
         ]
     )
+
+
+def _label(state: StrEnum) -> str:
+    """The state's value, or its name if not all values of its machine are words."""
+    return state.value if all(each.value.isidentifier() for each in type(state)) else state.name
 
 
 def docstrings(states: type[StrEnum]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from broker_core.broker.common.guard import report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.translation import TRANSLATIONS, RequestContext
 from broker_core.broker.translation.common import ClusterAddresses, Immediate, TargetBroker, Unanswered
 from broker_core.era_apis import Apis, is_offered
@@ -68,7 +69,7 @@ class ListeningBroker(TargetBroker, Protocol):
     """A broker that accepts connections."""
 
     name: str
-    state: str
+    state: ProcessState
     port: int
 
 

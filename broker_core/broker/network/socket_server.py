@@ -7,6 +7,7 @@ socket. Nothing here reads or writes a socket.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.network.connection import Connection, ListeningBroker
 from broker_core.events.world import ClientRefused, NodeAdded, NodeRemoved
 from broker_core.partitions import broker_node
@@ -53,7 +54,7 @@ class SocketServer:
                 broker.config.connections_max_idle_ms,
             )
             for broker_id, broker in self.brokers.items()
-            if broker.name in kernel.up and broker.state in ("up", "stopping")
+            if broker.name in kernel.up and broker.state in (ProcessState.UP, ProcessState.STOPPING)
         }
 
     def endpoint(self, broker_id: int) -> tuple[str, int]:

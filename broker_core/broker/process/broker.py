@@ -11,6 +11,7 @@ from broker_core.broker.admin.quota_admin import QuotaAdmin
 from broker_core.broker.admin.scram_admin import ScramAdmin
 from broker_core.broker.admin.topic_creations import TopicCreations
 from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.common.rpc_text import describe_request
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
@@ -68,7 +69,7 @@ class Broker:
         self.era = era
         self.start_wall_ms = start_wall_ms
         self.port = BASE_PORT + broker_id
-        self.state = "starting"
+        self.state = ProcessState.STARTING
         self.failure: Text | str = ""
         self.broker_epoch = -1
         self.cluster_id = ""
@@ -128,7 +129,7 @@ class Broker:
     @property
     def is_stopping(self) -> bool:
         """Whether it has begun to shut down."""
-        return self.state == "stopping"
+        return self.state is ProcessState.STOPPING
 
     @property
     def quotas(self) -> ReplicationQuotas:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.coordinators.transactions import TransactionParts
 from broker_core.broker.logs.host import LogHost
 from broker_core.broker.logs.log_manager import LogManager, write_log_starts, write_recovery_points
@@ -47,7 +48,7 @@ class LivingBroker(LogHost, Protocol):
     broker_id: int
     broker_epoch: int
     cluster_id: str
-    state: str
+    state: ProcessState
     failure: Text | str
     port: int
     zookeeper: ZooKeeper
@@ -172,7 +173,7 @@ class Life:
             self._give_up(_SOMEBODY_THERE if isinstance(error, NodeExists) else error.what)
             return
         broker.config_changes.listen()
-        broker.state = "up"
+        broker.state = ProcessState.UP
         broker.replicas.tasks.start()
         broker.replicas.isr_changes.start()
         broker.logs.start()
@@ -247,7 +248,7 @@ class Life:
     def contact_restored(self) -> None:
         """ZooKeeper can be reached again."""
         broker = self._broker
-        if broker.state == "starting":
+        if broker.state is ProcessState.STARTING:
             return
         if broker.zookeeper.has_session(broker.name):
             broker.router.deliver_blocked()
@@ -273,10 +274,10 @@ class Life:
         closed.
         """
         broker = self._broker
-        if broker.state != "up":
+        if broker.state is not ProcessState.UP:
             self._finish_stop()
             return
-        broker.state = "stopping"
+        broker.state = ProcessState.STOPPING
         self._shutdown_attempts = 0
         if broker.config.controlled_shutdown_enable:
             self._request_shutdown()
@@ -320,7 +321,7 @@ class Life:
         broker = self._broker
         for partition in broker.partitions.values():
             partition.close(clean=True)
-        if broker.state != "starting":
+        if broker.state is not ProcessState.STARTING:
             write_recovery_points(broker)
             write_log_starts(broker)
             broker.directory.write_high_watermarks({name: p.high_watermark for name, p in broker.partitions.items()})
@@ -337,7 +338,7 @@ class Life:
         broker = self._broker
         broker.emit(BrokerExiting(broker=broker.name, why=why))
         if how == "hang":
-            broker.state = "exiting"
+            broker.state = ProcessState.EXITING
             broker.kernel.close_connections(broker.name)
         elif how == "halt":
             self.killed("halt")

@@ -12,6 +12,7 @@ from broker_core.broker.apis import HANDLERS
 from broker_core.broker.apis.services import BrokerServices
 from broker_core.broker.common.guard import guarded, report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.errors import Errors
 from broker_core.replication.partition import Partition
@@ -60,7 +61,7 @@ def _is_of_zookeeper(body: Any) -> bool:
 class RoutedBroker(BrokerServices, Protocol):
     """What the router needs of its broker."""
 
-    state: str
+    state: ProcessState
     config_changes: ConfigChanges
 
     @property
@@ -116,7 +117,7 @@ class RequestRouter:
         unreachable.
         """
         broker = self._broker
-        if broker.state in ("starting", "exiting"):
+        if broker.state in (ProcessState.STARTING, ProcessState.EXITING):
             # The socket server does not accept connections yet, or no longer.
             self.kernel.close_connection(message)
             return
@@ -146,14 +147,14 @@ class RequestRouter:
     def on_response(self, api: str, body: Any, context: tuple[str, Any]) -> None:
         """Passes a response to the part that sent the request."""
         name, data = context
-        if self._broker.state != "exiting":
+        if self._broker.state is not ProcessState.EXITING:
             self._responses[name].answered(data, body)
 
     @guarded("silence")
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
         """Notifies the part that sent a request that there will be no response."""
         name, data = context
-        if self._broker.state != "exiting":
+        if self._broker.state is not ProcessState.EXITING:
             self._responses[name].disconnected(data)
 
     # The controller's thread.
@@ -174,7 +175,7 @@ class RequestRouter:
     def on_watch(self, kind: str, path: str) -> None:
         """A watch of this broker's session fired."""
         broker = self._broker
-        if broker.state == "exiting" or self._blocks(self.on_watch, kind, path):
+        if broker.state is ProcessState.EXITING or self._blocks(self.on_watch, kind, path):
             return
         if path == ConfigChangeZnode.PARENT:
             broker.config_changes.on_change()
@@ -186,5 +187,5 @@ class RequestRouter:
     @guarded("timer")
     def on_timer(self, name: str, data: Any) -> None:
         """Passes a timer that is due to the part that set it."""
-        if self._broker.state != "exiting":
+        if self._broker.state is not ProcessState.EXITING:
             self._timers[name](data)

@@ -11,6 +11,7 @@ from broker_core.clients.exceptions import COORDINATOR_MOVED, exception_class, e
 from broker_core.clients.metadata import ClientMetadata, backoff_us
 from broker_core.clients.producer.accumulator import ProducerBatch
 from broker_core.clients.producer.sequence_numbers import SequenceNumbers
+from broker_core.clients.producer.states import ProducerState
 from broker_core.clients.producer.transactional_offsets import (
     MEMBER_EXCEPTION,
     TransactionalOffsets,
@@ -37,20 +38,8 @@ RETRY_TIMER = "transaction"
 ADD_PARTITIONS_RETRY_US = 20_000
 TRANSACTION = 1
 MAX_EPOCH = 32_767
-ADD_PARTITIONS_VERSION = 3
 """The last epoch of clients."""
-
-JAVA_STATES = {
-    "": "UNINITIALIZED",
-    "initializing": "INITIALIZING",
-    "ready": "READY",
-    "in transaction": "IN_TRANSACTION",
-    "committing": "COMMITTING_TRANSACTION",
-    "aborting": "ABORTING_TRANSACTION",
-    "abortable error": "ABORTABLE_ERROR",
-    "fatal error": "FATAL_ERROR",
-}
-"""The names of the states in Kafka's client."""
+ADD_PARTITIONS_VERSION = 3
 
 _AGAIN = frozenset(
     {Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.CONCURRENT_TRANSACTIONS, Errors.UNKNOWN_TOPIC_OR_PARTITION}
@@ -60,6 +49,7 @@ _FORESEEN = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH, Er
 _UNKNOWN_IDS = frozenset({Errors.INVALID_PRODUCER_ID_MAPPING, Errors.UNKNOWN_PRODUCER_ID})
 """The coordinator has no such id any more: the producer gets another one, once the transaction is aborted."""
 _FENCED = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH})
+_ENDING = (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
 
 
 class TransactionalProducer(Protocol):
@@ -85,7 +75,6 @@ class TransactionalProducer(Protocol):
 class TransactionManager:
     """See the module. `state`, `producer_id` and `producer_epoch` are changed only by events.
 
-    States: "" (not begun), initializing, ready, in transaction, committing, aborting, abortable error, fatal error.
     `error` is (exception class, message) of the last failure.
     """
 
@@ -93,7 +82,7 @@ class TransactionManager:
         self.producer = producer
         self.transactional_id = transactional_id
         self.timeout_ms = timeout_ms
-        self.state = ""
+        self.state = ProducerState.UNINITIALIZED
         self.why = ""
         self.producer_id = -1
         self.producer_epoch = -1
@@ -115,7 +104,7 @@ class TransactionManager:
     @property
     def is_broken(self) -> bool:
         """Whether nothing may be sent: the transaction can only be aborted, or the producer only be closed."""
-        return self.state in ("fatal error", "abortable error")
+        return self.state in (ProducerState.FATAL_ERROR, ProducerState.ABORTABLE_ERROR)
 
     @property
     def has_ids(self) -> bool:
@@ -124,14 +113,14 @@ class TransactionManager:
 
     def begin(self) -> None:
         """Requests an id (`initTransactions`, or the first batch of a producer that is only idempotent)."""
-        if not self.state:
-            self._change("initializing", "reason.wants_producer_id")
+        if self.state is ProducerState.UNINITIALIZED:
+            self._change(ProducerState.INITIALIZING, "reason.wants_producer_id")
             self._continue()
 
     def begin_transaction(self) -> None:
         """Records sent from now on belong to a transaction."""
         self.error = None
-        self._change("in transaction", "reason.transaction_begun")
+        self._change(ProducerState.IN_TRANSACTION, "reason.transaction_begun")
 
     def send_offsets(self, offsets: TransactionalOffsets) -> None:
         """Commits offsets of a group with the transaction."""
@@ -142,7 +131,7 @@ class TransactionManager:
         """A record for a partition was appended (`maybeAddPartition`). One appended outside of a transaction waits
         until the next transaction writes to that partition, or until it expires.
         """
-        if self.state == "in transaction" and partition not in self.added and partition not in self.to_add:
+        if self.state is ProducerState.IN_TRANSACTION and partition not in self.added and partition not in self.to_add:
             self.to_add[partition] = None
             self._continue()
 
@@ -151,22 +140,23 @@ class TransactionManager:
         thrown instead if there is no transaction to abort.
         """
         self._raises = (self.producer_id, self.producer_epoch)
-        if self.state != "in transaction":
-            return f"IllegalStateException: {self.invalid_transition('abortable error')}"
+        if self.state is not ProducerState.IN_TRANSACTION:
+            return f"IllegalStateException: {self.invalid_transition(ProducerState.ABORTABLE_ERROR)}"
         self.error = (exception, message)
-        self._change("abortable error", exception)
+        self._change(ProducerState.ABORTABLE_ERROR, exception)
         return ""
 
-    def invalid_transition(self, state: str) -> str:
+    def invalid_transition(self, state: ProducerState) -> str:
         """Kafka's message for an invalid state transition."""
         return (
             f"TransactionalId {self.transactional_id}: Invalid transition attempted from state "
-            f"{JAVA_STATES[self.state]} to state {JAVA_STATES[state]}"
+            f"{self.state.name} to state {state.name}"
         )
 
     def end_transaction(self, *, commits: bool) -> None:
         """Commits or aborts, once all batches are complete."""
-        self._change("committing" if commits else "aborting", "reason.transaction_end_requested")
+        ending = ProducerState.COMMITTING_TRANSACTION if commits else ProducerState.ABORTING_TRANSACTION
+        self._change(ending, "reason.transaction_end_requested")
         if self.error is not None and self.error[0] == exception_class(Errors.INVALID_PRODUCER_ID_MAPPING):
             # A coordinator that does not know the id would not end its transaction.
             self.to_add.clear()
@@ -223,14 +213,14 @@ class TransactionManager:
             return
         self.error = (exception_class(error), self._fenced_text if error in _FENCED else message)
         if error is Errors.PRODUCER_FENCED:
-            self._change("fatal error", self.error[0])
-        elif self.state in ("in transaction", "committing"):
-            if self.state == "in transaction":
+            self._change(ProducerState.FATAL_ERROR, self.error[0])
+        elif self.state in (ProducerState.IN_TRANSACTION, ProducerState.COMMITTING_TRANSACTION):
+            if self.state is ProducerState.IN_TRANSACTION:
                 self._raises = (self.producer_id, self.producer_epoch)
-            self._change("abortable error", self.error[0])
-        elif self.state in ("", "ready"):
-            self.error = ("IllegalStateException", self.invalid_transition("abortable error"))
-            self._change("fatal error", self.error[0])
+            self._change(ProducerState.ABORTABLE_ERROR, self.error[0])
+        elif self.state in (ProducerState.UNINITIALIZED, ProducerState.READY):
+            self.error = ("IllegalStateException", self.invalid_transition(ProducerState.ABORTABLE_ERROR))
+            self._change(ProducerState.FATAL_ERROR, self.error[0])
 
     def resolve(self) -> None:
         """Resolves batches that expired, once no batch of their partitions is in flight."""
@@ -245,27 +235,27 @@ class TransactionManager:
     def _restart_sequences(self, partition: str, refused: ProducerBatch | None = None) -> None:
         """Increments the epoch locally (`bumpIdempotentProducerEpoch`); after the last epoch it requests another id."""
         if self.producer_epoch >= MAX_EPOCH:
-            self._state("initializing", "reason.epochs_exhausted", -1, -1)
+            self._state(ProducerState.INITIALIZING, "reason.epochs_exhausted", -1, -1)
             self.numbers.unresolved.pop(partition, None)
             self._continue()
             return
         epoch = self.producer_epoch + 1
-        self._state("ready", f"reason.sequence_reset?partition={partition}", self.producer_id, epoch)
+        self._state(ProducerState.READY, f"reason.sequence_reset?partition={partition}", self.producer_id, epoch)
         in_flight = [*([] if refused is None else [refused]), *self.producer.numbered_batches(partition)]
         in_flight.sort(key=lambda batch: batch.sequence)
         self.numbers.restart(partition, in_flight, (self.producer_id, epoch))
 
     def all_batches_done(self) -> None:
         """Called when no batch is queued or in flight: a transaction that is ending can send EndTxn."""
-        if self.state in ("committing", "aborting"):
+        if self.state in _ENDING:
             self._continue()
 
     # Requests, one at a time.
 
     def _continue(self) -> None:
-        if self._is_asking or self.state == "fatal error":
+        if self._is_asking or self.state is ProducerState.FATAL_ERROR:
             return
-        if self.state == "initializing":
+        if self.state is ProducerState.INITIALIZING:
             if self.transactional_id and self._coordinator is None:
                 self._find_coordinator()
             else:
@@ -275,7 +265,7 @@ class TransactionManager:
                 self._ask(node, "InitProducerId", request)
         elif self._waiting_offsets is not None and not self.to_add:
             self._send_offsets(self._waiting_offsets)
-        elif self.to_add or (self.state in ("committing", "aborting") and not self.producer.has_unsent):
+        elif self.to_add or (self.state in _ENDING and not self.producer.has_unsent):
             if not self.to_add and not self.added and self.offsets is None:
                 self._ended()
             elif self._coordinator is None:
@@ -287,14 +277,14 @@ class TransactionManager:
                 to_add = AddPartitionsToTxnRequest((transaction,), ADD_PARTITIONS_VERSION)
                 self._ask(self._coordinator, "AddPartitionsToTxn", to_add)
             else:
-                is_commit = self.state == "committing"
+                is_commit = self.state is ProducerState.COMMITTING_TRANSACTION
                 end = EndTxnRequest(self.transactional_id, self.producer_id, self.producer_epoch, is_commit)
                 self._ask(self._coordinator, "EndTxn", end)
 
     @property
     def _waiting_offsets(self) -> TransactionalOffsets | None:
         offsets = self.offsets
-        return None if offsets is None or offsets.is_done or self.state != "in transaction" else offsets
+        return None if offsets is None or offsets.is_done or self.state is not ProducerState.IN_TRANSACTION else offsets
 
     def _send_offsets(self, offsets: TransactionalOffsets) -> None:
         if self._coordinator is None:
@@ -370,7 +360,7 @@ class TransactionManager:
             self._later()
         elif is_mismatch(error):
             self.error = (MEMBER_EXCEPTION, mismatch_text(error))
-            self._change("abortable error", MEMBER_EXCEPTION)
+            self._change(ProducerState.ABORTABLE_ERROR, MEMBER_EXCEPTION)
         elif error is not Errors.NONE:
             self._refused(error, "TxnOffsetCommit")
         else:
@@ -386,7 +376,7 @@ class TransactionManager:
         if error in _UNKNOWN_IDS and api != "InitProducerId":
             self._raises = (self.producer_id, self.producer_epoch)
             is_abortable = True
-        self._change("abortable error" if is_abortable else "fatal error", self.error[0])
+        self._change(ProducerState.ABORTABLE_ERROR if is_abortable else ProducerState.FATAL_ERROR, self.error[0])
         self.producer.ids_changed()
 
     def _succeeded(self, api: str, body: Any) -> None:
@@ -400,7 +390,7 @@ class TransactionManager:
                 self.offsets.is_added = True
         elif api == "InitProducerId":
             self._raises = None
-            self._state("ready", "reason.producer_id_received", body.producer_id, body.producer_epoch)
+            self._state(ProducerState.READY, "reason.producer_id_received", body.producer_id, body.producer_epoch)
             if self.transactional_id:
                 self.numbers.clear()
             self.producer.ids_changed()
@@ -417,9 +407,9 @@ class TransactionManager:
         self.added.clear()
         self.offsets = None
         if self._raises is None:
-            self._change("ready", "reason.transaction_ended")
+            self._change(ProducerState.READY, "reason.transaction_ended")
         else:
-            self._change("initializing", "reason.wants_next_epoch")
+            self._change(ProducerState.INITIALIZING, "reason.wants_next_epoch")
             self._continue()
 
     @property
@@ -431,14 +421,14 @@ class TransactionManager:
 
     # Events.
 
-    def _change(self, state: str, why: str) -> None:
+    def _change(self, state: ProducerState, why: str) -> None:
         self._state(state, why, self.producer_id, self.producer_epoch)
 
-    def _state(self, state: str, why: str, producer_id: int, producer_epoch: int) -> None:
+    def _state(self, state: ProducerState, why: str, producer_id: int, producer_epoch: int) -> None:
         self.producer.kernel.emit(
             ProducerStateChanged(
                 client=self.producer.name,
-                state=state,
+                state=state.value,
                 transactional_id=self.transactional_id,
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
@@ -450,7 +440,7 @@ class TransactionManager:
     def description(self) -> dict[str, object]:
         """This producer's transaction as shown in the view."""
         return {
-            "state": self.state,
+            "state": self.state.value,
             "transactional_id": self.transactional_id if self.state else "",
             "producer_id": self.producer_id,
             "producer_epoch": self.producer_epoch,
@@ -461,7 +451,7 @@ class TransactionManager:
 @applies(ProducerStateChanged)
 def _state_changed(subjects: Subjects, event: ProducerStateChanged, at_us: int) -> None:
     manager: TransactionManager = subjects[event.client].transactions
-    manager.state = event.state
+    manager.state = ProducerState(event.state)
     manager.why = event.why
     manager.producer_id = event.producer_id
     manager.producer_epoch = event.producer_epoch

@@ -3,15 +3,21 @@
 from collections.abc import Callable
 
 from broker_core.clients.producer.producer import Producer
-from broker_core.clients.producer.transaction_manager import JAVA_STATES, TransactionManager
+from broker_core.clients.producer.states import ProducerState
+from broker_core.clients.producer.transaction_manager import TransactionManager
 from broker_core.shell.admin.requests import Asking
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until
 from broker_core.shell.grammar.registry import refuse
 from broker_core.texts import text
 
-_AFTER = {"begin": "in transaction", "commit": "committing", "abort": "aborting"}
-_BEFORE = {"begin": ("ready",), "commit": ("in transaction",), "abort": ("in transaction", "abortable error")}
+_AFTER = {
+    "begin": ProducerState.IN_TRANSACTION,
+    "commit": ProducerState.COMMITTING_TRANSACTION,
+    "abort": ProducerState.ABORTING_TRANSACTION,
+}
+_ABORTABLE = (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR)
+_BEFORE = {"begin": (ProducerState.READY,), "commit": (ProducerState.IN_TRANSACTION,), "abort": _ABORTABLE}
 NOT_TRANSACTIONAL = (
     "IllegalStateException: Cannot use transactional methods without enabling transactions by setting the "
     "transactional.id configuration property"
@@ -33,8 +39,9 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
     """Waits for the producer's id and epoch, and reports why there are none."""
     manager = producer.transactions
     manager.begin()
-    yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
-    if manager.state == "initializing":
+    deadline_us = limit_us(process, producer)
+    yield Until(lambda _: manager.state is not ProducerState.INITIALIZING, deadline_us, poll_us=1_000)
+    if manager.state is ProducerState.INITIALIZING:
         manager.timed_out = INIT
         process.out(late(producer, "InitProducerId"))
         refuse(process, text("shell.producer_without_id", name=producer.name))
@@ -45,13 +52,15 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
 def await_initialization(process: Process, producer: Producer) -> Asking[None]:
     """Waits while `initTransactions` of another command is in progress: an application calls one method at a time."""
     manager = producer.transactions
-    if manager.transactional_id and manager.state == "initializing" and not manager.timed_out:
-        yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
+    if manager.transactional_id and manager.state is ProducerState.INITIALIZING and not manager.timed_out:
+        yield Until(
+            lambda _: manager.state is not ProducerState.INITIALIZING, limit_us(process, producer), poll_us=1_000
+        )
 
 
 def is_spent(producer: Producer) -> bool:
     """Whether a producer can only be replaced by another one: it never got its id, or was fenced."""
-    return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
+    return producer.transactions.timed_out == INIT or producer.transactions.state is ProducerState.FATAL_ERROR
 
 
 def no_such_producer(process: Process, name: str) -> int:
@@ -95,10 +104,10 @@ def _end(process: Process, producer: Producer, verb: str) -> Asking[None]:
 def _await_end(process: Process, producer: Producer, verb: str) -> Asking[None]:
     manager = producer.transactions
     deadline_us = limit_us(process, producer)
-    yield Until(lambda _: manager.state not in (_AFTER[verb], "initializing"), deadline_us, poll_us=1_000)
+    yield Until(lambda _: manager.state not in (_AFTER[verb], ProducerState.INITIALIZING), deadline_us, poll_us=1_000)
     waits_for = {
         _AFTER[verb]: f"EndTxn({str(verb == 'commit').lower()})",
-        "initializing": "InitProducerId",
+        ProducerState.INITIALIZING: "InitProducerId",
     }.get(manager.state, "")
     manager.timed_out = _METHODS[verb] if waits_for else ""
     if waits_for:
@@ -110,9 +119,10 @@ def _await_end(process: Process, producer: Producer, verb: str) -> Asking[None]:
 def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]:
     """Aborts the open transaction of a producer that is closed (`Sender.run`)."""
     manager = producer.transactions
-    if manager.transactional_id and manager.state in ("in transaction", "abortable error"):
+    if manager.transactional_id and manager.state in _ABORTABLE:
         producer.end_transaction(commits=False)
-        yield Until(lambda _: manager.state not in ("aborting", "initializing"), limit_us(process, producer), 1_000)
+        ending = (ProducerState.ABORTING_TRANSACTION, ProducerState.INITIALIZING)
+        yield Until(lambda _: manager.state not in ending, limit_us(process, producer), 1_000)
 
 
 def failed_before(manager: TransactionManager) -> str:
@@ -146,7 +156,7 @@ def must_retry(manager: TransactionManager, method: str) -> str:
 def why_not(producer: Producer, partition: str) -> str:
     """The exception of `KafkaProducer.send` if the transaction's state does not allow records; else empty."""
     manager = producer.transactions
-    if not manager.transactional_id or manager.state == "in transaction":
+    if not manager.transactional_id or manager.state is ProducerState.IN_TRANSACTION:
         return ""
     if manager.is_broken:
         return failed_before(manager)
@@ -156,7 +166,7 @@ def why_not(producer: Producer, partition: str) -> str:
         why = "before completing a call to initTransactions"
     else:
         # Kafka has two spaces here.
-        why = f"while in state  {JAVA_STATES[manager.state]}"
+        why = f"while in state  {manager.state.name}"
     return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from broker_core.clients.consumer.group_member import GroupMember
 from broker_core.clients.producer.producer import Producer
-from broker_core.clients.producer.transaction_manager import JAVA_STATES
+from broker_core.clients.producer.states import ProducerState
 from broker_core.clients.producer.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.shell.admin.requests import Asking
 from broker_core.shell.console.producer_transactions import (
@@ -56,10 +56,10 @@ def _send(process: Process, name: str, by_consumer: bool, whose: str, given: tup
         process.out(failed_before(manager))
     elif manager.timed_out:
         process.out(must_retry(manager, "sendOffsetsToTransaction"))
-    elif manager.state != "in transaction":
+    elif manager.state is not ProducerState.IN_TRANSACTION:
         process.out(
             f"IllegalStateException: TransactionalId {manager.transactional_id}: Cannot send offsets if a transaction "
-            f"is not in progress (currentState= {JAVA_STATES[manager.state]})"
+            f"is not in progress (currentState= {manager.state.name})"
         )
     else:
         group = _metadata_of(consumer) if consumer is not None else GroupMetadata(whose)
