@@ -65,3 +65,9 @@ test("a printed line is rendered only where it is marked", () => {
   for (const line of ["* a record", "shell.log_clean_already?broker=2", "Created topic orders."]) assert.equal(texts.zh.printed(line), line);
   assert.equal(texts.zh.printed("! Processed a total of 2 messages"), "Processed a total of 2 messages");
 });
+
+test("a text without a value for one of its places is a defect, a message stays a code", () => {
+  assert.equal(texts.en.text("runs.brokers", { n: 3 }), "3 brokers");
+  assert.throws(() => texts.en.text("runs.brokers"), /no text for runs\.brokers in en/);
+  assert.equal(texts.en.render("reason.member_removed?member=c1"), "reason.member_removed?member=c1");
+});

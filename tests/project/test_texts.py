@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections.abc import Collection, Iterable
 from functools import cache
 
 import pytest
@@ -35,6 +36,14 @@ ASKED = [
     re.compile(r'\bt\([^()"]*\? "([a-z_]+\.[\w.]+)" : "[a-z_]+\.[\w.]+"'),
     re.compile(r'\bt\([^()"]*\? "[a-z_]+\.[\w.]+" : "([a-z_]+\.[\w.]+)"'),
 ]
+#: ids named in full, and beginnings of ids whose end is computed: `tab.${name}`, f"era.{name}", {% t_of "role" role %}
+NAMED = re.compile(r"""["'`]([a-z_]+\.[\w.]+)["'`]""")
+BEGUN = [
+    re.compile(r"`([a-z_]+\.[\w.]*)\$\{"),
+    re.compile(r"""f["']([a-z_]+\.[\w.]*)\{"""),
+    re.compile(r"""["']([a-z_]+\.[\w.]*)["'] \+"""),
+]
+FAMILY = [re.compile(r"""{%\s*t_of\s+["']([a-z_.]+)["']"""), re.compile(r"""\bword\("([a-z_.]+)", """)]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
@@ -99,6 +108,29 @@ def test_every_key_that_a_page_asks_for_has_a_text() -> None:
     requested = asked_keys()
     assert len(requested) > 300
     assert {key: path for key, path in requested.items() if key not in EN} == {}
+
+
+def unused_keys(catalogue: Collection[str], sources: Iterable[str]) -> set[str]:
+    """Keys that no source names, neither in full nor by their beginning."""
+    named: set[str] = set()
+    begun: set[str] = set()
+    for source in sources:
+        named.update(NAMED.findall(source))
+        begun.update(start for pattern in BEGUN for start in pattern.findall(source))
+        begun.update(f"{family}." for pattern in FAMILY for family in pattern.findall(source))
+    keys = {key for key in catalogue if not (key.endswith(".one") and key.removesuffix(".one") in catalogue)}
+    return {key for key in keys - named if not key.startswith(tuple(begun))}
+
+
+def test_every_text_of_the_page_is_used() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (*PAGES, *PYTHON))
+    assert unused_keys(read([PAGE], "en").keys(), sources) == set()
+
+
+def test_unused_text_of_the_page_is_found() -> None:
+    catalogue = ("a.x", "a.x.one", "a.y", "b.p", "c.q_1", "d.r", "e.s")
+    sources = ('t("a.x", { n })', "t(`b.${kind}`)", 'translate(language, f"c.q_{n}")', '{% t_of "d" state %}')
+    assert unused_keys(catalogue, sources) == {"a.y", "e.s"}
 
 
 def test_singular_has_its_own_text() -> None:

@@ -68,7 +68,8 @@ function unescape(value) {
 }
 
 /**
- * The text of an id with the values in its places; where `n` is 1 and `id.one` exists, that one. Undefined without a template.
+ * The text of an id with the values in its places; where `n` is 1 and `id.one` exists, that one. Undefined without a template
+ * or without a value for one of its places.
  * @param {Catalogue} catalogue
  * @param {string} id
  * @param {Record<string, unknown>} values
@@ -76,7 +77,12 @@ function unescape(value) {
  */
 export function fill(catalogue, id, values) {
   const template = (String(values.n) === "1" && catalogue[`${id}.one`]) || catalogue[id];
-  return template?.replace(PLACE, (whole, name) => (name in values ? String(values[name]) : whole));
+  let isFilled = true;
+  const text = template?.replace(PLACE, (_, name) => {
+    isFilled &&= name in values;
+    return String(values[name]);
+  });
+  return isFilled ? text : undefined;
 }
 
 /** The texts of one language. */
@@ -101,11 +107,11 @@ export class Texts {
    * @param {string} id
    * @param {Record<string, unknown>} [values]
    * @returns {string}
-   * @throws {Error} without such a text
+   * @throws {Error} without such a text, or without a value for one of its places
    */
   text(id, values = {}) {
     const text = fill(this.#catalogue, id, values);
-    if (text === undefined) throw new Error(`no text for ${id} in ${this.language}`);
+    if (text === undefined) throw new Error(`no text for ${id} in ${this.language} with [${Object.keys(values)}]`);
     return text;
   }
 
