@@ -1,4 +1,27 @@
-"""The log layer: segments, indexes, leader epochs, producers' state. `UnifiedLog` is the facade, one per replica."""
+"""The log layer: segments, indexes, leader epochs, producers' state. `UnifiedLog` is the facade, one per replica.
+
+A log is a folder of segments; each is a `.log` file of batches with an offset index and a time index, named by its
+first offset. Only the last one, the active segment, is written: a batch is validated, receives offsets, is appended,
+and every index.interval.bytes an index entry follows. A segment is rolled when it is full or old. A read looks up the
+largest indexed offset that is not above its own and scans from there.
+
+A segment is fsynced after it was rolled, at a clean shutdown, and as flush.messages and flush.ms require; the recovery
+point, which a checkpoint file holds, is the offset below which everything was. After a crash, recovery scans the
+segments above it, truncates at the first invalid batch, and rebuilds indexes, producers' state and leader epochs.
+Retention deletes whole segments from the start; compaction copies the last record of each key to new segments and
+replaces the old ones.
+
+`unified_log.py`        the facade, built on `readable_log.py` and `appendable_log.py`
+`local_log.py`, `segment.py`, `batch_scan.py`, `swap_files.py`  files of one log
+`append/`               validation and offsets of new batches
+`index/`, `lookup.py`   indexes, and how an offset or a timestamp is found, step by step
+`producers/`            sequence numbers and transactions of producers, and their snapshots
+`leader_epoch_cache.py` where each leader epoch begins
+`recovery/`             what happens at a start
+`retention.py`, `cleaner/`  deletion and compaction
+`files/`                checkpoint files and others of a broker's directory
+`annotate/`, `dump/`    the bytes of a file explained, and kafka-dump-log.sh
+"""
 
 from broker_core.log.append.append_info import AppendInfo, ReadInfo
 from broker_core.log.config import LogConfig

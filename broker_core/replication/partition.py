@@ -1,6 +1,6 @@
 """One replica of one partition on one broker (`kafka.cluster.Partition`).
 
-It makes decisions and emits events; `replica_state` applies them. Bytes are written to the log at the time of the
+It makes decisions and emits events; `local_replica` applies them. Bytes are written to the log at the time of the
 decision; offsets, roles, the ISR and a leader's view of followers change only in `apply`.
 """
 

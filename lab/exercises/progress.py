@@ -59,15 +59,22 @@ class Progress(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """A lesson. `steps` by id; `transfer`: the place of the choice taken; `chain`: the first and the last event that
-    the debrief explains, 0 for none; `via`: the event at which its chain continues, for each of them; `found`: the last
-    such event; `seed`: of the run; `pace`: the last step, from 1, that the class may be at, 0 for all.
+    """A lesson.
+
+    Attributes:
+        steps: by id.
+        pace: the last step, from 1, that the class may be at; 0 for all.
+        hints: the places of the hints that were shown.
+        transfer: the place of the choice taken in the transfer question.
+        seed: of the run.
+        chain: the first and the last event that the debrief explains; 0 for none.
+        via: for each of them the event before it at which its chain continues.
+        found: the last event at which a chain may continue.
     """
 
     steps: dict[str, Progress]
     pace: int = 0
     hints: list[int] = []
-    """The places of the hints that were shown."""
     transfer: int | None = None
     seed: int = 0
     chain: tuple[int, int] = (0, 0)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from broker_core.broker.common.process_state import ProcessState
 from broker_core.broker.process.broker import Broker
 from broker_core.broker.replicas.alter_partition_manager import CONTEXT, RETRY_TIMER
 from broker_core.run import Run, RunConfig
@@ -49,7 +50,7 @@ def test_part_receives_the_timers_it_registered(broker: Broker) -> None:
 def test_exiting_broker_handles_nothing_more(broker: Broker) -> None:
     part = Part("a timer", "a request")
     broker.router.register(timers=[part], requests=[part])
-    broker.state = "exiting"
+    broker.state = ProcessState.EXITING
     play(broker)
     assert part.calls == []
 

@@ -4,11 +4,23 @@ import json
 import random
 from functools import cache
 
+import msgspec
 import pytest
 
 from broker_core.events.codec import encode_with_patch
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, InvalidFrame, check_hello, parse
+from lab.protocol.frames import (
+    MAX_FRAME_BYTES,
+    Clock,
+    DeltaFrame,
+    Do,
+    Hello,
+    InvalidFrame,
+    check_hello,
+    encode,
+    encode_deltas,
+    parse,
+)
 from lab.runtime.streaming.feed import (
     MAX_MISSED_EVENTS,
     MAX_UNACKED_BYTES,
@@ -89,6 +101,15 @@ def test_event_travels_with_seq_in_front_and_patch_behind() -> None:
 
 
 # The ring
+
+
+def test_deltas_have_the_documented_form() -> None:
+    clock = Clock(at_us=7, mode="play", rate=1.0, horizon_us=9, next_us=None, core="live")
+    for given in (None, clock):
+        frame = encode_deltas([b"[1,2]", b"[2,3]"], 5, None if given is None else encode(given))
+        read = msgspec.json.decode(frame, type=DeltaFrame)
+        assert (list(map(bytes, read.ev)), read.sent_ms, read.clock) == ([b"[1,2]", b"[2,3]"], 5, given)
+        assert encode(read) == frame
 
 
 def test_ring_keeps_the_last_events() -> None:
