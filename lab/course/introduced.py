@@ -7,8 +7,8 @@ from lab.exercises.glossary import Term
 from lab.exercises.lesson import Exercise
 from lab.exercises.solution import sections_of
 
-OF_THE_LAB = "The lab"
-"""The table of the glossary with the lab's own words, most of which are words of everyday language too."""
+OF_THE_LAB = frozenset(("The lab", "Learning", "Classes", "Tables and studies"))
+"""The tables of the glossary with the lab's own terms, most of which are also words of everyday language."""
 ON_THE_PAGE = frozenset(("pause", "play", "step", "predict", "answer", "fact"))
 """Lines of solutions for what a learner does on the page."""
 _CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
@@ -31,7 +31,7 @@ def unintroduced(order: Sequence[str], known: Mapping[str, Exercise], terms: Map
         explained[lesson.slug], shown[lesson.slug] = own, _shown(lesson)
         explained_so_far = own.union(*(explained[slug] for slug in before))
         for name, term in terms.items():
-            if term.section != OF_THE_LAB and name not in explained_so_far and _uses(_prose(lesson), name):
+            if term.section not in OF_THE_LAB and name not in explained_so_far and _uses(_prose(lesson), name):
                 yield f"{lesson.slug}: it uses {name!r}, which no lesson up to it explains; add it to its terms."
         for verb in sorted(_needed(lesson) - shown[lesson.slug].union(*(shown[slug] for slug in before))):
             yield f"{lesson.slug}: its solution needs {verb!r}, which no text up to it shows."
