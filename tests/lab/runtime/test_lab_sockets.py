@@ -375,7 +375,7 @@ def test_exercise_about_another_era_starts_its_own_run(visitor: Visitor) -> None
     slug = "006-the-lost-record"
     with visitor.socket(visitor.new_run()) as client:
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
-        assert refused["k"] == "no" and refused["what"] == "This run is of Kafka 3.9, the exercise of Kafka 0.10."
+        assert refused["k"] == "no" and refused["what"] == "This run is of Kafka 3.9, the lesson of Kafka 0.10."
     answer = visitor.post(f"/course/{slug}/start")
     assert answer.status == 200 and answer.url.endswith("/main?p=ledger-0")
     assert 'data-era="0.10"' in answer.text
@@ -414,7 +414,7 @@ def test_exercise_in_an_unsuitable_lab_reports_what_is_missing(visitor: Visitor)
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert refused["k"] == "no"
         assert refused["what"].startswith(
-            "This lab does not meet the exercise's requirements: The ISR of orders-0 is {"
+            "This lab does not meet the lesson's requirements: The ISR of orders-0 is {"
         )
         assert "expected 3 replicas" in refused["what"]
         assert "new run" in refused["todo"]
