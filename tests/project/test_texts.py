@@ -56,6 +56,22 @@ def test_offset_has_one_name_in_chinese() -> None:
     assert [id for id, text in texts.items() if "偏移量" in text] == []
 
 
+#: terms of the glossary -> what else they have been called in Chinese
+OTHER_NAMES = {"assignor": "分配器", "era": "时代", "lesson": "练习"}
+#: one cluster is 实验, the program 实验室
+A_LAB = re.compile(r"(你的|\} 的|学员的|这个|打开)实验室")
+
+
+def test_terms_have_one_name_in_chinese() -> None:
+    texts = read(FOLDERS, "zh-CN")
+    assert {id: text for id, text in texts.items() for name in OTHER_NAMES.values() if name in text} == {}
+    assert {id for id, text in texts.items() if A_LAB.search(text)} == {
+        "refusal.not_signed_in.todo",
+        "refusal.sign_in_first",
+        "sign_in.title",
+    }
+
+
 @cache
 def used() -> tuple[Use, ...]:
     return tuple(uses(PYTHON, FAMILIES))
