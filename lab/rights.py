@@ -193,7 +193,7 @@ class Grants:
         self._by_run: dict[str, list[Grant]] = {}
 
     def of_run(self, run: str) -> tuple[Grant, ...]:
-        """Those to a run."""
+        """Returns the grants for a run."""
         return tuple(self._by_run.get(run, ()))
 
     def give(self, grant: Grant) -> None:

@@ -150,7 +150,7 @@ def branch_choices(user: User | AnonymousUser) -> list[dict[str, Any]]:
 
 
 def branch_pairs(choices: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Of each run with a fork its first branch and its newest one, to compare: newest runs first."""
+    """Returns the first and the newest branch of each run with a fork, to compare; newest runs first."""
     ends: dict[str, list[dict[str, Any]]] = {}
     for choice in choices:
         ends.setdefault(choice["run"], []).append(choice)

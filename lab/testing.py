@@ -147,7 +147,7 @@ class _Commands:
         self._running: dict[int, tuple[list[str], Ended]] = {}
 
     def end_of(self, number: int) -> Ended:
-        """Of a command that was just submitted."""
+        """Returns the future result of a command that was just submitted."""
         ended: Ended = Future()
         self._running[number] = ([], ended)
         return ended

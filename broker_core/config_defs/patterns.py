@@ -23,7 +23,7 @@ MAX_STEPS = 10_000_000
 # The parse tree is needed here, and Python offers no public access to it.
 _PARSER: Any = importlib.import_module("re._parser")
 _OTHER_CHARACTERS = "\x85\xa0éÉßſ٣中\u2028😀"
-"""Of the kinds that \\d, \\s, \\w and ranges tell apart beyond ASCII."""
+"""One character of each kind that \\d, \\s, \\w and ranges distinguish beyond ASCII."""
 _CATEGORIES = {"DIGIT": re.compile(r"\d"), "SPACE": re.compile(r"\s"), "WORD": re.compile(r"\w")}
 
 _Item = tuple[Any, Any]

@@ -48,7 +48,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: int = 86400000
     """producer.id.expiration.ms: a broker configuration in Kafka, applied by the log."""
     behaviour: LogBehaviour = LogBehaviour()
-    """Of the broker's era."""
+    """The behaviour of the broker's era."""
 
     @property
     def is_compacted(self) -> bool:

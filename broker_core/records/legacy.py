@@ -27,7 +27,7 @@ _LENGTH = struct.Struct(">i")
 _TIMESTAMP = struct.Struct(">q")
 _MAGIC_AT = 16
 _OTHER_MAGIC = 0x7F
-"""That of a message which does not have the magic of its wrapper."""
+"""The magic byte given to a message that does not have the magic of its wrapper."""
 _CODECS = (CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08

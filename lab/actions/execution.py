@@ -24,7 +24,7 @@ from lab.texts.refusal import Refusal
 logger = logging.getLogger(__name__)
 
 MAX_EXECUTION_S = 120.0
-"""Of all inputs of one import. Shown in the import forms."""
+"""Maximum time for executing all inputs of one import; the import forms show it."""
 THREADS = 2
 """Imports that are executed concurrently; others wait."""
 

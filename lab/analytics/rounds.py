@@ -18,7 +18,7 @@ from lab.analytics.orders import LiveTask
 
 MIN_WAIT_S = 5.0
 SHARE = 0.2
-"""Of one core."""
+"""Maximum share of one core."""
 BURST_CPU_S = 6.0
 UNKNOWN_CPU_S = 6.0
 """What a round is charged that failed before it was measured: about a start of Spark."""

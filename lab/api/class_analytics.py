@@ -187,7 +187,7 @@ async def _scene(request: HttpRequest, asker: Asker, found: StoredRows, *, named
 
 
 def _seen(asker: Asker, labs: set[str | None]) -> frozenset[str]:
-    """Those of some labs that the asker may see."""
+    """Returns the labs that the requester may see."""
     runs = {run.slug: run for run in Run.objects.filter(slug__in={(lab or "").partition("/")[0] for lab in labs})}
     may_see = {slug for slug, run in runs.items() if may(asker.user, run, "see")}
     return frozenset(lab for lab in labs if lab and lab.partition("/")[0] in may_see)

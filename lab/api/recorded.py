@@ -304,7 +304,7 @@ def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | Non
 
 
 async def lab_titles(classroom: Class) -> list[str]:
-    """Of the labs that were shown, by number."""
+    """Returns the titles of the labs that were shown, by number."""
     sealed = await sealed_of(classroom)
     if sealed is not None:
         return [lab.title for lab in sealed.labs]

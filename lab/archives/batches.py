@@ -16,7 +16,7 @@ from lab.archives.zips import invalid
 MAX_BATCH_BYTES = 128 * 1024 * 1024
 """A client's request has at most 100 MiB, and is one record of the inputs."""
 MAX_RECORDS_BYTES = 2 * 1024 * 1024 * 1024
-"""Of all logs of a branch."""
+"""Maximum size of all logs of a branch."""
 
 
 def ensure_records_fit(name: str, logs: Iterable[Path]) -> None:

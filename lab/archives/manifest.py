@@ -14,7 +14,7 @@ MANIFEST = "manifest.json"
 KIND = "highwater run"
 VERSION = 1
 MAX_BYTES = 512 * 1024 * 1024
-"""Of all files together, unpacked."""
+"""Maximum size of all files together, unpacked."""
 MAX_FILES = 2_000
 MAX_BRANCHES = 50
 MAX_BOOKMARKS = 1_000

@@ -25,7 +25,7 @@ from lab.texts.refusal import Refusal
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""Of every entry, so that the same content gives the same bytes."""
+"""The timestamp of every entry, so that the same content gives the same bytes."""
 _CHUNK = 1024 * 1024
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 

@@ -88,7 +88,7 @@ class ExerciseSession:
 
     @property
     def phases(self) -> dict[str, StepPhase]:
-        """Of each step, by its id."""
+        """The phase of each step, by its id."""
         return {id: progress.phase for id, progress in self._state.steps.items()}
 
     @property

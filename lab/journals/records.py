@@ -21,7 +21,7 @@ _SHORT = [encode_varlong(number) for number in range(4096)]
 _SHORT_LENGTHS = 1 << 14
 """Varints of two bytes are below it."""
 _TIMESTAMP_BYTES = 9
-"""That always fit 64 bits."""
+"""Number of bytes of a timestamp whose varint always fits 64 bits."""
 
 
 def batches(records: Sequence[Stamped]) -> Iterator[tuple[Sequence[Stamped], int]]:

@@ -34,7 +34,7 @@ _VERBS = "http://adlnet.gov/expapi/verbs/"
 _ACTIVITIES = "http://adlnet.gov/expapi/activities/"
 _NAMESPACE = uuid.UUID("6f8b9d5e-3f0a-4d5c-9f61-1c8a4f4f7a11")
 DECIMALS = 4
-"""Of scores and probabilities: 1.715, not 1.7149999999999999."""
+"""Digits of scores and probabilities: 1.715, not 1.7149999999999999."""
 _FORMULA = ("=", "+", "@", "\t", "\r")
 
 

@@ -16,7 +16,7 @@ from lab.texts.refusal import Refusal
 VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024
 MAX_ID_LENGTH = 40
-"""Of the id of a frame that cannot be read, in the answer."""
+"""Maximum length of the id, in the answer to a frame that cannot be read."""
 MAX_INVALID_FRAMES = 10
 """Invalid frames of a socket that are answered; the next one closes it."""
 

@@ -39,7 +39,9 @@ ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
 
 MAX_CHECKPOINTS = 60
-"""Of a branch. Beyond it the checkpoint with the closest neighbours is deleted, never the newest."""
+"""Maximum number of checkpoints of a branch. Beyond it the checkpoint with the closest neighbours is deleted, never the
+newest.
+"""
 _writer = ThreadPoolExecutor(4, thread_name_prefix="checkpoints")
 """Waits for the copies of the process."""
 

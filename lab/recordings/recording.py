@@ -155,7 +155,7 @@ class Recording:
             self.flush()
 
     def _is_keyframe_due(self) -> bool:
-        """Those that wait to be written count: events may be made faster than they are written."""
+        """Events that wait to be written count: events may be made faster than they are written."""
         with self._pending_lock:
             waiting = self._pending_keyframes[-1][0] if self._pending_keyframes else 0
         return self._derivation.is_keyframe_due(self.last_seq, waiting)

@@ -24,8 +24,8 @@ from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
 
 FLUSH_S = 0.25
 FLUSH_US = 1_000_000
-"""Of simulated time that plays fast while clients are connected: less than what is reproduced for them after a crash,
-`lab.runtime.engine.UNWRITTEN_US`.
+"""Maximum simulated time between two flushes while a run plays fast and clients are connected: less than what is
+reproduced for them after a crash, `lab.runtime.engine.UNWRITTEN_US`.
 """
 POLL_OUTSIDE_S = 0.1
 JOIN_SERVER_S = 3.0

@@ -20,9 +20,9 @@ _ROOM = 0.34
 MOST_PERCENT = 300.0
 """Greater differences are at the end of the axis, as an arrow with its value."""
 _LABEL_LETTERS = 26
-"""Of a line beside a row: on a phone, the differences need the width."""
+"""Maximum length of a line beside a row: on a phone, the differences need the width."""
 POINTS = 200
-"""Of a distribution of latencies, as many as one run has."""
+"""Number of points of a distribution of latencies, as many as one run has."""
 
 
 def charts_of(sides: Sequence[Rows], latencies: Sequence[Rows], words: Words) -> list[dict[str, Any]]:

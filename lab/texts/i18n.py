@@ -31,5 +31,5 @@ def merged(language: str) -> bytes:
 
 @cache
 def digest(language: str) -> str:
-    """Of the merged catalogue: it is part of its address, so that a browser may keep it."""
+    """Returns the digest of the merged catalogue: it is part of its address, so that a browser may cache it."""
     return hashlib.sha256(merged(language)).hexdigest()[:DIGEST_LENGTH]

@@ -42,7 +42,7 @@ from lab.web.middleware import answer_refusal
 from lab.web.recorded.compared_side import recorded_side
 
 PAIRS_SHOWN = 5
-"""Of the newest runs with a fork, where nothing is chosen to compare."""
+"""Number of newest runs with a fork that are offered while nothing is chosen to compare."""
 
 
 @login_required
@@ -237,7 +237,7 @@ async def runs_page(
 
 
 def status_of(request: HttpRequest, refusal: Refusal | None) -> int:
-    """Of a page that shows why a form, or an import that no page followed to its end, was refused."""
+    """The status of a page that shows why a form, or an import that no page followed to its end, was refused."""
     return refusal.status if refusal and request.method == "POST" else 200
 
 

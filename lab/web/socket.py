@@ -50,7 +50,7 @@ from lab.web.holding import HoldingSocket
 logger = logging.getLogger(__name__)
 
 MAX_REASON_BYTES = 123
-"""Of a closed socket, in UTF-8 (RFC 6455)."""
+"""Maximum size of the reason for closing a socket, in UTF-8 (RFC 6455)."""
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ GROUP_RECORDS: dict[int, tuple[Struct, Struct]] = {
     7: (_group_key("ConsumerGroupTargetAssignmentMemberKey", of_member=True), _TARGET_ASSIGNMENT_MEMBER_VALUE),
     8: (_group_key("ConsumerGroupCurrentMemberAssignmentKey", of_member=True), _CURRENT_MEMBER_ASSIGNMENT_VALUE),
 }
-"""Of each type of record in __consumer_offsets, its key and its value. The type is the version of the key."""
+"""Type of a record in __consumer_offsets -> its key and its value. The type is the version of the key."""
 
 _OWNED_PARTITIONS = Struct("TopicPartition", (Field("topic", "string"), Field("partitions", ["int32"])), latest=3)
 SUBSCRIPTION = Struct(

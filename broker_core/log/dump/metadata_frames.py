@@ -14,7 +14,7 @@ from broker_core.records.varint import VARINT_MAX_BYTES
 CLUSTER_TYPES = frozenset((*range(6), *range(7, 13), 14, 15, *range(17, 28)))
 """The types of metadata records of 3.9.1 (`MetadataRecordType`)."""
 REMOTE_TYPES = frozenset(range(4))
-"""Those of `__remote_log_metadata` (`RemoteLogMetadataSerde`)."""
+"""The types of records of `__remote_log_metadata` (`RemoteLogMetadataSerde`)."""
 _FRAME_VERSION = 1
 _MAX_SHORT = 2**15 - 1
 _NO_VALUE = (

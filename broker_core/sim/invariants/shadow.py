@@ -10,7 +10,9 @@ import msgspec
 from broker_core.sim.invariants.catalogue import Explanation
 
 KEPT_BATCHES = 512
-"""Of each replica at least, and at most twice as many. A replica that is farther behind is compared by its chain."""
+"""Minimum number of batches kept for each replica, the maximum is twice that. A replica that is farther behind is
+compared by its chain.
+"""
 KEPT_ANSWERS = 512
 KEPT_INDEX_ENTRIES = 1024
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RARE_EVENTS = 100_000
 """Number of events of rare kinds that are kept in memory: looking for each kind in all files costs more than that."""
 _ROWS_TO_SKIP = {"spark.sql.inMemoryColumnarStorage.batchSize": "1000"}
-"""Of the rows in memory, ordered by kind, those of other kinds are skipped in batches."""
+"""Rows in memory are ordered by kind; those of other kinds are skipped in batches of this size."""
 _LINEAGE = pa.schema(
     [("owner", pa.string()), (BRANCH, pa.int32()), ("after_seq", pa.int64()), ("until_seq", pa.int64())]
 )

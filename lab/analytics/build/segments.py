@@ -36,7 +36,7 @@ _COLUMNS = {
     "vocabulary": pa.string(),
 }  # fmt: skip
 ROWS = pa.schema(_COLUMNS)
-"""Of what `read` gives."""
+"""The schema of the rows that `read` returns."""
 SCHEMA = ", ".join(f"{name} {'bigint' if type == pa.int64() else 'string'}" for name, type in _COLUMNS.items())
 """The same in Spark's DDL."""
 _OF_BATCHES = ("crc", "length")

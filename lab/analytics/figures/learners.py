@@ -50,7 +50,7 @@ def label_of(sentence: str) -> str:
 
 
 def height_of(labels: Sequence[str], least: int) -> int:
-    """Of a row, so that the lines of the longest label do not meet those of the next one."""
+    """The height of a row, so that the lines of the longest label do not meet those of the next one."""
     return max([least, *(_LABEL_LINE * (label.count("<br>") + 1) + 6 for label in labels if "<br>" in label)])
 
 

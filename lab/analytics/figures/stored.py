@@ -14,7 +14,7 @@ FIRST_TABLES = tuple(dict.fromkeys(one.table for one in first.FIGURES))
 STAGES = (("gold.role_spans",), FIRST_TABLES, ())
 """In this order tables are made and published for a page: the one that takes least time, the other first ones, all."""
 ROWS_SHOWN = 200
-"""Of the table beside a chart; all of them are in its CSV."""
+"""Maximum number of rows in the table beside a chart; the CSV has all of them."""
 
 
 def figure_of(

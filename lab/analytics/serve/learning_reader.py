@@ -13,7 +13,7 @@ from lab.learning.misconceptions import says
 from lab.texts.i18n import translate
 
 MIN_ANSWERS = 5
-"""Of fewer answers no tag, no split and no share is shown."""
+"""With fewer answers no tag, no split and no share is shown."""
 
 
 class Person(NamedTuple):

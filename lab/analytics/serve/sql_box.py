@@ -30,7 +30,7 @@ MEMORY_BYTES = 512 << 20
 """For the tables that a question names and what is made of them."""
 MAX_ROWS = 10_000
 MAX_BYTES = 8 << 20
-"""Of an answer."""
+"""Maximum size of an answer."""
 MAX_QUERY = 20_000
 AT_ONCE = 2
 """Number of queries that are answered at a time; the others wait for their turn."""

@@ -21,7 +21,7 @@ import duckdb
 THREADS = 2
 BATCH_ROWS = 1_000
 MAX_TEXT = 1_000_000
-"""Of one value, characters."""
+"""Maximum number of characters of one value."""
 ROOM = 256 << 20
 """What the process may take besides DuckDB's memory, bytes: Python's own and the answer."""
 LAYERS = ("bronze", "silver", "gold")

@@ -28,7 +28,7 @@ class NotErasedError(Exception):
 
 
 def people_in(store: Store, build: Build) -> dict[str, set[str]]:
-    """Those who act in each log that has been read."""
+    """Returns the people who act in each log that has been read."""
     found: dict[str, set[str]] = {}
     table = rows(store, build, "silver.acts", columns=["log", "learner"])
     if table is not None:

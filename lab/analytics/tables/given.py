@@ -12,7 +12,7 @@ BRANCH_COLUMNS = (
     f"{BRANCH} int, run string, branch string, parent string, parent_seq bigint, last_seq bigint, last_at_us bigint, "
     "era string, seed bigint, brokers int, config variant, learner string, class string, lesson string"
 )
-"""Of `Tables.branches`, in Spark's DDL."""
+"""The schema of `Tables.branches`, in Spark's DDL."""
 
 
 class Declaring(Protocol):

@@ -49,7 +49,7 @@ def total_records(moment: Moment, topic: str) -> int:
 
 @quantity
 def third_broker(moment: Moment, partition: Partition) -> BrokerId:
-    """Of three brokers the one that hosts no replica of a partition with two replicas."""
+    """The one of three brokers that hosts no replica of a partition with two replicas."""
     brokers = {int(row["broker_id"]) for row in moment.view["nodes"].values() if row["kind"] == "broker"}
     return next(iter(sorted(brokers - set(_partition(moment, partition)["replicas"]))), -1)
 

@@ -34,7 +34,7 @@ from lab.texts.refusal import Refusal
 PAGE_BYTES = 1024
 _READ_BYTES = 64 * 1024
 _MAX_READ_BYTES = 4 * 1024 * 1024
-"""Of one batch; a larger one is shown without its records."""
+"""Maximum size of a batch that is read; a larger one is shown without its records."""
 _TRANSACTION_ENTRY_BYTES = 34
 _STATES = ("deleted", "cleaned", "swap")
 _SEGMENT_FILES: tuple[FileKind, ...] = ("log", "index", "timeindex", "txnindex", "snapshot")

@@ -87,12 +87,12 @@ class Tiles:
         self._seen: dict[LabName, tuple[int, Mode, str]] = {}
         self._rows: dict[LabName, LabTile] = {}
         self._copied: dict[tuple[CopiedState, str], LabTile] = {}
-        """Of labs that have not been used, by their state and the partition that is shown."""
+        """Rows of labs that have not been used, by their state and the partition that is shown."""
         self._reading_copy = asyncio.Lock()
 
     @property
     def rows(self) -> dict[LabName, LabTile]:
-        """Those that are known, as of the last sweep."""
+        """The known rows, as of the last sweep."""
         return dict(self._rows)
 
     def show(self, lab: LabName, partition: str = "") -> None:

@@ -6,7 +6,7 @@ from broker_core.sim.disk import set_max_open_files
 
 MAX_DESCRIPTORS = 65_536
 OWN_DESCRIPTORS = 128
-"""Of listening sockets, recordings, pages and pipes."""
+"""Descriptors of listening sockets, recordings, pages and pipes."""
 MIN_CONNECTIONS = 16
 
 

@@ -116,4 +116,4 @@ class Load:
 
 
 load = Load()
-"""Of this process."""
+"""The load of this process."""

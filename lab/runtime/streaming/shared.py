@@ -15,7 +15,7 @@ MAX_BYTES_PER_FRAME = 128 * 1024
 MAX_KEPT_FRAMES = 32
 """Pages that keep up ask for the newest ones; those that are behind, for a few ranges before."""
 MAX_KEPT_BYTES = 1024 * 1024
-"""Of these frames together, as long as there is more than one; their texts take as much again."""
+"""Maximum size of these frames together, as long as there is more than one; their texts take as much again."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Visitor:
 
 
 MAX_WAITING_ANSWERS = 64
-"""Of a socket that asks and does not read."""
+"""Maximum number of answers that wait for a page which does not read."""
 
 
 class TooManyWaiting(Exception):

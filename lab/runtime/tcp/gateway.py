@@ -31,11 +31,13 @@ BACKLOG = 128
 MAX_IN_FLIGHT = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
 MAX_PENDING_TURNS = 2
-"""That the lab's thread is asked for at once: one that it takes, and the next."""
+"""Maximum number of turns given to the lab's thread: the running one and the next."""
 MAX_CONNECTIONS = 10_000
-"""Of one lab. Kafka sets no limit (`max.connections`); this process may have descriptors for fewer."""
+"""Maximum number of connections of a lab. Kafka sets no limit (`max.connections`); this process may have descriptors
+for fewer.
+"""
 MAX_HELD_BYTES = 256 * 1024 * 1024
-"""Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
+"""Maximum bytes of incomplete requests, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
 COMPLAINT_S = 10.0
 """Between two reports of refused connections."""

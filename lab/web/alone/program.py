@@ -62,7 +62,7 @@ _NOT_SHOWN = frozenset(
 )
 """The texts of other pages, by the first part of their ids."""
 _OF_CLASS = frozenset(("board", "caption", "class", "ink", "replay", "transcript"))
-"""Those of them that the page of a class shows."""
+"""Families of texts that the page of a class shows."""
 _PACKAGES = ("inter", "jetbrains-mono", "lit", "signals-core")
 
 

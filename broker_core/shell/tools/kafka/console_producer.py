@@ -103,7 +103,7 @@ _PROPERTY_OPTIONS = (
 """Options that set a configuration, with their defaults if neither the option nor a property is given."""
 TEXTS = ("request-required-acks",)
 USUAL_LENGTH = 1_000
-"""Of the headers in a line, at most; the separator is checked again for longer ones."""
+"""The length of headers for which the separator is checked at the start; it is checked again for longer ones."""
 LINE_READERS = ("kafka.tools.ConsoleProducer$LineMessageReader",)
 
 
