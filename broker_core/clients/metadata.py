@@ -7,7 +7,7 @@ from broker_core.partitions import broker_node, topic_of
 from broker_core.wire.messages import MetadataResponse
 
 RETRY_BACKOFF_US = 100_000
-RETRY_BACKOFF_US_MAX = 1_000_000
+MAX_RETRY_BACKOFF_US = 1_000_000
 
 
 STALE_METADATA_ERRORS = frozenset(
@@ -28,7 +28,7 @@ def backoff_us(attempts: int) -> int:
     """How long to wait before the attempt after `attempts` failed ones: `retry.backoff.ms`, doubled up to
     `retry.backoff.max.ms` (KIP-580, without its jitter).
     """
-    return min(RETRY_BACKOFF_US << max(0, attempts - 1), RETRY_BACKOFF_US_MAX)
+    return min(RETRY_BACKOFF_US << max(0, attempts - 1), MAX_RETRY_BACKOFF_US)
 
 
 class PartitionInfo(msgspec.Struct, frozen=True, gc=False):

@@ -56,8 +56,8 @@ async def fork_run(
     try:
         await sync_to_async(_notify_class)(branch.run)
     except DatabaseError:
-        # The branch is there: the class hears of it with its next full update.
-        logger.exception("the class of run %s was not told of a fork", branch.run.slug)
+        # The branch exists: the class receives it with its next full update.
+        logger.exception("could not notify the class of run %s of a fork", branch.run.slug)
     return child
 
 

@@ -91,8 +91,8 @@ class Analyst:
         self._idle: threading.Timer | None = None
 
     def start(self) -> Job | None:
-        """A job that starts Spark and warms it up, for somebody who will ask soon. It gives way to the first other job.
-        None if the worker runs already, and on a cluster, which is used only for questions.
+        """A job that starts Spark and warms it up before the first question. The first other job cancels it. None if
+        the worker is running, and on a cluster, which is used only for questions.
         """
         if not place.is_local():
             return None
@@ -118,8 +118,8 @@ class Analyst:
                 if job.of == of and not job.is_over:
                     job.priority = min(job.priority, priority, key=PRIORITIES.index)
                     return job
-            self._insist_on_few(asker)
-            self._give_way()
+            self._limit_jobs_per_user(asker)
+            self._cancel_warm_up()
             job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running, asker=asker)
             self._keep(job)
             self._next()
@@ -129,7 +129,7 @@ class Analyst:
         """Ends a job about something: at once while it waits, else as soon as the worker comes to it; what it has
         published stays. None when there is none (any more).
         """
-        job = self.found(of, id)
+        job = self.job_of(of, id)
         if job is None:
             return None
         with self._lock:
@@ -157,7 +157,7 @@ class Analyst:
                 job.worker.kill()
                 end_group(job.worker)
 
-    def found(self, of: str, id: str) -> Job | None:
+    def job_of(self, of: str, id: str) -> Job | None:
         """A job about something; None when there is none (any more)."""
         with self._lock:
             job = self._jobs.get(id)
@@ -184,7 +184,7 @@ class Analyst:
 
     # Below, the caller holds the lock.
 
-    def _give_way(self) -> None:
+    def _cancel_warm_up(self) -> None:
         """Ends the warming up of Spark, if that is what the worker does."""
         if self._current is not None and isinstance(self._current.task, StartTask) and not self._current.is_over:
             self._send_cancel(self._current)
@@ -197,7 +197,7 @@ class Analyst:
             worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
             worker.stdin.flush()
 
-    def _insist_on_few(self, asker: int | None) -> None:
+    def _limit_jobs_per_user(self, asker: int | None) -> None:
         if asker is None:
             return
         count = sum(job.asker == asker and not job.is_over for job in self._jobs.values())
@@ -219,9 +219,9 @@ class Analyst:
                 return
             # Of the same priority the oldest: `min` takes the first.
             self._current = min(waiting, key=lambda job: PRIORITIES.index(job.priority))
-            self._hand_over(self._current)
+            self._send(self._current)
 
-    def _hand_over(self, job: Job) -> None:
+    def _send(self, job: Job) -> None:
         self._cancel_idle()
         order = msgspec.json.encode(Order(job.id, job.task)) + b"\n"
         for _ in range(2):
@@ -288,7 +288,7 @@ class Analyst:
             for job in [job for job in self._jobs.values() if job.worker is worker]:
                 if job.state == "queued" and code == 0:
                     # The worker ended after the previous job because Spark was lost: starts another one.
-                    self._hand_over(job)
+                    self._send(job)
                 elif not job.is_over:
                     self._fail(job, text("refusal.process_ended", code=code))
             self._next()

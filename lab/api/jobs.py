@@ -50,7 +50,7 @@ async def cancel_answer(id: str, about: Collection[str]) -> HttpResponse:
 
 def _found(id: str, about: Collection[str]) -> Job:
     for of in about:
-        found = analyst().found(of, id)
+        found = analyst().job_of(of, id)
         if found is not None:
             return found
     raise Refusal("refusal.no_analysis", 404, analysis=id[:40])

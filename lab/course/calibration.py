@@ -7,7 +7,7 @@ from lab.learning.summary import Summary
 WIDTH = 318
 HEIGHT = 168
 LEFT, RIGHT, TOP, BOTTOM = 34, 296, 16, 140
-LEAST_P = 0.2
+MIN_P = 0.2
 """Where the axis begins: the probability of a guess among five choices."""
 
 
@@ -46,12 +46,12 @@ def curve(summary: Summary) -> Curve:
         for point in shown
     ]
     line = " ".join(f"{point.x},{point.y}" for point in points)
-    perfect = f"M{_x(LEAST_P):.1f} {_y(LEAST_P):.1f}L{_x(1):.1f} {_y(1):.1f}"
+    perfect = f"M{_x(MIN_P):.1f} {_y(MIN_P):.1f}L{_x(1):.1f} {_y(1):.1f}"
     return Curve(points, line, perfect, [(share, round(_y(share / 100), 1)) for share in (0, 25, 50, 75, 100)])
 
 
 def _x(p: float) -> float:
-    return LEFT + (max(p, LEAST_P) - LEAST_P) / (1 - LEAST_P) * (RIGHT - LEFT)
+    return LEFT + (max(p, MIN_P) - MIN_P) / (1 - MIN_P) * (RIGHT - LEFT)
 
 
 def _y(share: float) -> float:

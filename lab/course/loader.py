@@ -14,13 +14,13 @@ import msgspec
 from lab.exercises.bilingual import Bilingual
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import ContentError, exercises, outside
+from lab.texts.i18n import LANGUAGES, translate
 from lab.texts.refusal import Refusal
 
 COURSE = Path(__file__).parent / "course.toml"
 CHALLENGES = "break-it-prove-it"
 """The chapter of the challenges, which has no lessons."""
 MORE_LESSONS = "more-lessons"
-_MORE_LESSONS = Bilingual("More lessons", "更多课程")
 
 
 class ChapterDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,7 +140,8 @@ def assemble(written: Definition, known: dict[str, Exercise], more: Sequence[str
     if more:
         number = len(chapters) + 1
         placed = [Lesson(f"{number}.{place}", number, known[slug]) for place, slug in enumerate(more, 1)]
-        chapters.append(Chapter(number, MORE_LESSONS, _MORE_LESSONS, placed))
+        title = Bilingual(*(translate(language, "course.more_lessons") for language in LANGUAGES))
+        chapters.append(Chapter(number, MORE_LESSONS, title, placed))
     lessons = {lesson.slug: lesson for chapter in chapters for lesson in chapter.lessons}
     first_path = [lessons[slug] for slug in written.first_path if slug in lessons]
     return Course(chapters, lessons, first_path, written.notes)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 SAVED = 0
 FAILED = 1
 DISCARDED = 3
-LONGEST_S = 300.0
+MAX_S = 300.0
 """A copy that takes longer is ended: it waits for something that only another thread could do."""
 _MAX_DESCRIPTORS = 1 << 20
 _NICENESS = 10
@@ -67,7 +67,7 @@ class ProcessCopy:
         # Not `select`, which knows the first 1,024 descriptors only.
         poll = select.poll()
         poll.register(self._question, select.POLLIN)
-        return bool(poll.poll(LONGEST_S * 1_000))
+        return bool(poll.poll(MAX_S * 1_000))
 
 
 def _work(ask: int, answer: int, first: Callable[[], T | None], second: Callable[[T], None], niceness: int) -> NoReturn:

@@ -17,7 +17,7 @@ SIDES = ("A", "B")
 _COLOURS = {"A": "--leader", "B": "--fetch"}
 _ROOM = 0.34
 """Share of the width of a side that the dots of its runs take."""
-MOST_PERCENT = 300.0
+MAX_PERCENT = 300.0
 """Greater differences are at the end of the axis, as an arrow with its value."""
 _LABEL_LETTERS = 26
 """Maximum length of a line beside a row: on a phone, the differences need the width."""
@@ -108,7 +108,7 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
     figure["layout"]["xaxis"] = axis
     if any(is_beyond):
         # A single large difference would leave the others on one spot.
-        figure["layout"]["xaxis"]["range"] = [min(0.0, *drawn) - 20, MOST_PERCENT + 20]
+        figure["layout"]["xaxis"]["range"] = [min(0.0, *drawn) - 20, MAX_PERCENT + 20]
     apart = sum(1 for one in found if one.low > 0 or one.high < 0)
     said = (
         words("compare.overview_said", n=apart, count=len(found))
@@ -126,7 +126,7 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
 
 
 def _within(percent: float) -> float:
-    return min(percent, MOST_PERCENT)
+    return min(percent, MAX_PERCENT)
 
 
 def _row(one: Difference, *, is_known: bool) -> list[Any]:

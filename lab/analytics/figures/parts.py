@@ -18,7 +18,7 @@ SERIES_SHOWN = 8
 COLOURS = ("--leader", "--fetch", "--produce", "--group", "--control", "--isr", "--hw", "--zk")
 BAR = 20
 FEW = 6
-"""Fewer than so many units have a tick each."""
+"""Axes with fewer units than this have a tick for each."""
 PARTITION_HEIGHT = 150
 FRAME_HEIGHT = 96
 PLOT = 2 * PARTITION_HEIGHT

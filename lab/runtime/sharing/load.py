@@ -20,16 +20,16 @@ TILES_SLOWER, POINTER_SLOWER, FOLLOWERS_SLOWER, LABS_SLEEP, RATE_LIMITED, WAKES_
     range(1, 9)
 )
 STEPS = (
-    "pictures of the wall every two seconds",
-    "the pointer four times a second",
-    "labs that are followed four times a second",
-    "labs that no page shows sleep at once",
+    "thumbnails of labs every 2 s",
+    "pointers every 250 ms",
+    "views of followed labs every 250 ms",
+    "labs without pages sleep at once",
     "learners' labs at most in real time",
     "labs wake one at a time",
-    "labs that are followed once a second",
+    "views of followed labs every 1 s",
     "new observers wait",
 )
-"""What each step leaves out, for the log of the server."""
+"""The reduction that each step adds, for the log of the server."""
 
 
 class Load:

@@ -119,9 +119,9 @@ function readRecord(reader, mark = () => {}) {
   return { timestampDelta, offsetDelta, key, value, headers };
 }
 
-const LARGEST_INT32 = 2 ** 31 - 1;
+const MAX_INT32 = 2 ** 31 - 1;
 /** DefaultRecordBatch.incrementSequence: after the largest int32 comes 0. @param {number} base @param {number} delta */
-const sequenceAt = (base, delta) => (base < 0 ? -1 : base > LARGEST_INT32 - delta ? delta - (LARGEST_INT32 - base) - 1 : base + delta);
+const sequenceAt = (base, delta) => (base < 0 ? -1 : base > MAX_INT32 - delta ? delta - (MAX_INT32 - base) - 1 : base + delta);
 
 /** @param {Header} header @param {Uint8Array} body @returns {{records: Record[], error: Unreadable | null}} */
 function readRecords(header, body) {

@@ -9,11 +9,11 @@ import { SEGMENT_KINDS, entryAt, firstOffset, holdsBatch, inListOrder, isLinked,
 import { nameOf } from "./names.js";
 import { preview } from "./preview.js";
 import { Scan } from "./scan.js";
-import { LARGEST_TABLE } from "./tables.js";
+import { MAX_TABLE_BYTES } from "./tables.js";
 import { readBytes } from "./window.js";
 
 /** A larger batch is not opened: its header, its checksum and its bytes are shown. */
-const LARGEST_BATCH = 64 * 1024 * 1024;
+const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 const SHOWN_FINDINGS = 500;
 
 /** @import { Field } from "./batch.js" */
@@ -167,8 +167,8 @@ export class OwnFiles {
   /** @param {OwnFile} file */
   async #readTable(file) {
     file.status = "reading";
-    if (file.size > LARGEST_TABLE) file.findings.add("table_long", LARGEST_TABLE, { n: file.size, most: LARGEST_TABLE });
-    const bytes = file.kind === "foreign" ? new Uint8Array() : await readBytes(file.source, 0, LARGEST_TABLE);
+    if (file.size > MAX_TABLE_BYTES) file.findings.add("table_long", MAX_TABLE_BYTES, { n: file.size, most: MAX_TABLE_BYTES });
+    const bytes = file.kind === "foreign" ? new Uint8Array() : await readBytes(file.source, 0, MAX_TABLE_BYTES);
     const table = readKind(file, bytes);
     file.table = table;
     const { count, found } = table;
@@ -335,9 +335,9 @@ export class OwnFiles {
     const { file, scan } = this.#log(id);
     const [header] = await scan.rows.read(file.source, row, 1);
     if (!header) throw new Unreadable("gone");
-    if (header.size > LARGEST_BATCH) {
+    if (header.size > MAX_BATCH_BYTES) {
       const bytes = await readBytes(file.source, header.position, header.position + HEADER_BYTES);
-      const error = new Unreadable("batch_large", { n: header.size, most: LARGEST_BATCH });
+      const error = new Unreadable("batch_large", { n: header.size, most: MAX_BATCH_BYTES });
       return { bytes, batch: { header, computed: null, body: bytes, records: [], error } };
     }
     const bytes = await readBytes(file.source, header.position, header.position + header.size);

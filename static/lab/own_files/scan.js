@@ -12,10 +12,10 @@ import { MovingWindow } from "./window.js";
 const BINS = 240;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
-const LARGEST_RELATIVE = 2 ** 31 - 1;
+const MAX_RELATIVE_OFFSET = 2 ** 31 - 1;
 const MAX_EPOCHS = 1000;
 /** Int positions end here. */
-const LARGEST_LOG = 2 ** 31 - 1;
+const MAX_LOG_BYTES = 2 ** 31 - 1;
 
 /**
  * The links are notified of each batch.
@@ -81,7 +81,7 @@ export class Scan {
   async run(links, progress) {
     const { size } = this.#file;
     this.#moving = new MovingWindow(this.#file, this.#chunk);
-    if (size > LARGEST_LOG) this.#wrong("too_long", { n: size });
+    if (size > MAX_LOG_BYTES) this.#wrong("too_long", { n: size });
     while (this.position < size && !this.isCancelled) {
       if (!this.#window.has(this.position, Math.min(HEADER_BYTES, size - this.position))) {
         await this.#window.load(this.position, HEADER_BYTES);
@@ -194,7 +194,7 @@ export class Scan {
     if (this.rows.count && base <= this.last) this.#wrong("offsets_rise", { base, before: this.last });
     if (this.#base === null) return;
     if (least < this.#base) this.#wrong("before_base", { offset: base, base: this.#base });
-    if (last - this.#base > LARGEST_RELATIVE) this.#wrong("beyond_base", { offset: last, base: this.#base });
+    if (last - this.#base > MAX_RELATIVE_OFFSET) this.#wrong("beyond_base", { offset: last, base: this.#base });
   }
 
   /** @param {number} codec @param {number} magic */

@@ -18,8 +18,8 @@ export const INDEX_BYTES = 8;
 export const TIME_BYTES = 12;
 const TRANSACTION_BYTES = 34;
 /** Ten times what a broker preallocates (log.index.size.max.bytes). Bytes beyond it are not read. */
-export const LARGEST_TABLE = 100 * 1024 * 1024;
-const LARGEST_TEXT = 1024 * 1024;
+export const MAX_TABLE_BYTES = 100 * 1024 * 1024;
+const MAX_TEXT_BYTES = 1024 * 1024;
 
 /**
  * Number of entries up to the last that is not all zeros: brokers preallocate indexes.
@@ -139,10 +139,10 @@ export function readSnapshot(bytes, base) {
 
 /** Lines of a text file. A file that is too long is read up to the bound. @param {Uint8Array} bytes @param {Finding[]} found */
 function lines(bytes, found) {
-  if (bytes.length > LARGEST_TEXT) found.push({ rule: "text_long", position: LARGEST_TEXT,
-    values: { n: bytes.length, most: LARGEST_TEXT } });
+  if (bytes.length > MAX_TEXT_BYTES) found.push({ rule: "text_long", position: MAX_TEXT_BYTES,
+    values: { n: bytes.length, most: MAX_TEXT_BYTES } });
   try {
-    return text(bytes.subarray(0, LARGEST_TEXT)).split("\n");
+    return text(bytes.subarray(0, MAX_TEXT_BYTES)).split("\n");
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     found.push({ rule: "utf8", position: 0, values: {} });

@@ -5,7 +5,7 @@ import { Output } from "./output.js";
 
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a5;
-const LARGEST_BLOCK = 131_072;
+const MAX_BLOCK_BYTES = 131_072;
 const wrong = () => new Unreadable("compressed", { codec: "zstd" });
 /** @param {unknown} isFine */
 const expect = (isFine) => {
@@ -235,7 +235,7 @@ function readLiterals(data, frame) {
   if (kind < 2) {
     const bytes = [1, 2, 1, 3][format];
     const size = Math.floor(header(bytes) / (format & 1 ? 16 : 8));
-    expect(size <= LARGEST_BLOCK && bytes + (kind ? 1 : size) <= data.length);
+    expect(size <= MAX_BLOCK_BYTES && bytes + (kind ? 1 : size) <= data.length);
     return kind ? [new Uint8Array(size).fill(data[bytes]), bytes + 1] : [data.subarray(bytes, bytes + size), bytes + size];
   }
   const bytes = [3, 3, 4, 5][format];
@@ -243,7 +243,7 @@ function readLiterals(data, frame) {
   const sizes = Math.floor(header(bytes) / 16);
   const size = sizes % width;
   const end = bytes + Math.floor(sizes / width);
-  expect(size <= LARGEST_BLOCK && end <= data.length);
+  expect(size <= MAX_BLOCK_BYTES && end <= data.length);
   let at = bytes;
   if (kind === 2) [frame.huffman, at] = readHuffman(data.subarray(0, end), at);
   expect(at <= end);
@@ -347,7 +347,7 @@ function compressedBlock(data, frame, out) {
 function copySequences(count, { tables, bits, literals, frame }, out) {
   const [literalTable, offsetTable, matchTable] = tables;
   let [literalState, offsetState, matchState] = tables.map(({ log }) => bits.read(log));
-  const end = out.length + LARGEST_BLOCK;
+  const end = out.length + MAX_BLOCK_BYTES;
   let used = 0;
   for (let left = count; left > 0; left--) {
     const offsetCode = offsetTable.symbols[offsetState];
@@ -397,7 +397,7 @@ function readFrame(data, from, out) {
     isLast = (header & 1) === 1;
     at += 3;
     const stored = kind === 1 ? 1 : size;
-    expect(kind < 3 && size <= LARGEST_BLOCK && at + stored <= data.length);
+    expect(kind < 3 && size <= MAX_BLOCK_BYTES && at + stored <= data.length);
     if (kind === 0) out.add(data.subarray(at, at + size));
     else if (kind === 1) out.fill(data[at], size);
     else compressedBlock(data.subarray(at, at + size), frame, out);

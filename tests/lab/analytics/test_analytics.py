@@ -127,8 +127,8 @@ def test_worker_that_dies_fails_its_job_and_the_next_one_publishes_each_of_its_s
     newest = Store.at(str(tmp_path)).newest()
     assert newest is not None
     assert newest.made_to("gold.rpc_mix") == {"run/main": recorded.last_seq}
-    assert analyst.found("run/main", job.id) is job
-    assert analyst.found("run/other", job.id) is None
+    assert analyst.job_of("run/main", job.id) is job
+    assert analyst.job_of("run/other", job.id) is None
     # A visitor who may ask soon does not start it again.
     assert analyst.start() is None
 

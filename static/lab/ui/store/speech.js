@@ -1,4 +1,4 @@
-// The sentences for screen readers, of the lab and of the class: two regions in all, filled by one queue.
+// Sentences for screen readers, of the lab and of the class: one queue fills two live regions.
 import { Speech, spoken } from "../../core/speech.js";
 import { signal } from "./state.js";
 

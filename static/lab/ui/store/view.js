@@ -57,8 +57,8 @@ export function view() {
 }
 
 /**
- * Shows what a view shows, but for branch, instant, and what is in sight. What only belongs to panels changes where it has
- * changed since the view before, so that a visitor's own choice of a tab stays.
+ * Applies a view, except for its branch, its instant and what is scrolled into view. Settings of panels are applied only where they differ
+ * from the view before, so that a visitor's own choice of a tab is kept.
  * @param {PageView} to
  * @param {PageView | null} [before]
  */
