@@ -178,7 +178,7 @@ def test_pages_of_labs_go_on_with_the_class_to_the_next_lesson(
     # What she did before is hers; the page says that the class is elsewhere.
     ada.goto(before)
     open_class_panel(ada)
-    expect(ada.locator(".class-panel")).to_contain_text("The class has gone on with another lesson.")
+    expect(ada.locator(".class-panel")).to_contain_text("The class has moved on to another lesson.")
     expect(ada.locator("#class-question")).to_have_value("Why")
     ada.get_by_role("link", name="Open my lab").click()
     expect(ada.locator("hw-exercise h2")).to_have_text(following.exercise.title.en)
