@@ -413,9 +413,7 @@ def test_exercise_in_an_unsuitable_lab_reports_what_is_missing(visitor: Visitor)
         client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert refused["k"] == "no"
-        assert refused["what"].startswith(
-            "This lab does not meet the lesson's requirements: The ISR of orders-0 is {"
-        )
+        assert refused["what"].startswith("This lab does not meet the lesson's requirements: The ISR of orders-0 is {")
         assert "expected 3 replicas" in refused["what"]
         assert "new run" in refused["todo"]
 
