@@ -64,7 +64,7 @@ _ZSTD_DEFAULT_LEVEL = 3
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
 # Snappy's densest element is a copy of 64 bytes in 3.
-_SNAPPY_LARGEST_RATIO = 22
+_MAX_SNAPPY_RATIO = 22
 _LENGTH = struct.Struct(">i")
 
 
@@ -176,6 +176,6 @@ def _decompress_snappy(data: bytes) -> bytes:
 def _decompress_block(block: bytes) -> bytes:
     # The block states the length of its content: a damaged one must not allocate gigabytes.
     length = cramjam.snappy.decompress_raw_len(block)
-    if length > _SNAPPY_LARGEST_RATIO * len(block):
+    if length > _MAX_SNAPPY_RATIO * len(block):
         raise UnreadableRecords(text("fault.snappy_length", size=len(block), length=length))
     return bytes(cramjam.snappy.decompress_raw(block))

@@ -70,7 +70,7 @@ class HoldingSocket(AsyncWebsocketConsumer):
 
     async def read_person(self, find: Callable[[ScopePerson], T]) -> T | None:
         """Finds out who the person is, and returns what `find` returns for them: both in one turn of the thread, since
-        many sockets open at once. None if nobody has signed in.
+        many sockets open at once. None if the visitor is not signed in.
         """
 
         def read() -> tuple[User, T] | None:

@@ -20,7 +20,7 @@ const LAST_MESSAGES = 6;
 const TIMES_SLOWEST = 5;
 /** While time runs the playhead stays at this part of the window; else it may move between the other two. */
 const PLAYHEAD = 0.66;
-const PLAYHEAD_MIN = 0.08;
+const MIN_PLAYHEAD = 0.08;
 const MAX_PLAYHEAD = 0.9;
 
 /**
@@ -75,7 +75,7 @@ export function windowFor(before, at_us, span_us, moving) {
   const from_us = Math.round(at_us - PLAYHEAD * span_us);
   if (!before || before.span_us !== span_us) return { from_us, span_us };
   const part = (at_us - before.from_us) / span_us;
-  if (moving ? part > PLAYHEAD || part < PLAYHEAD_MIN : part > MAX_PLAYHEAD || part < PLAYHEAD_MIN) return { from_us, span_us };
+  if (moving ? part > PLAYHEAD || part < MIN_PLAYHEAD : part > MAX_PLAYHEAD || part < MIN_PLAYHEAD) return { from_us, span_us };
   return before;
 }
 

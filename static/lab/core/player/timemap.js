@@ -24,19 +24,19 @@ export function scale(from_us, to_us, left, right) {
 
 // --- speed -----------------------------------------------------------------------------------------------------
 
-const RATE_MIN = 0.001;
+const MIN_RATE = 0.001;
 const MAX_RATE = 100;
 /** The speeds that `[` and `]` walk through. */
 export const RATES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
 /** The position of a speed on a logarithmic slider, 0 to 1. @param {number} rate */
 export function fractionOfRate(rate) {
-  return Math.log(Math.min(MAX_RATE, Math.max(RATE_MIN, rate)) / RATE_MIN) / Math.log(MAX_RATE / RATE_MIN);
+  return Math.log(Math.min(MAX_RATE, Math.max(MIN_RATE, rate)) / MIN_RATE) / Math.log(MAX_RATE / MIN_RATE);
 }
 
 /** The speed at a place of the slider, one of RATES. @param {number} fraction */
 export function rateAt(fraction) {
-  const rate = RATE_MIN * (MAX_RATE / RATE_MIN) ** Math.min(1, Math.max(0, fraction));
+  const rate = MIN_RATE * (MAX_RATE / MIN_RATE) ** Math.min(1, Math.max(0, fraction));
   return RATES.reduce((best, one) => (Math.abs(Math.log(one / rate)) < Math.abs(Math.log(best / rate)) ? one : best));
 }
 
