@@ -1,4 +1,4 @@
-"""The scripted participants: each joins through the door, keeps a socket of the class, and acts at its own speed."""
+"""The scripted participants: each joins through the door, and keeps a socket of the class."""
 
 import asyncio
 import contextlib
@@ -7,48 +7,65 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from devtools.rehearsal.acknowledging import acknowledging, lab_frame
 from devtools.rehearsal.figures import Figures
-from devtools.rehearsal.looking import wall_ms
+from devtools.rehearsal.lab_page import LAB_HELLO
 from devtools.rehearsal.patience import patience
-from devtools.rehearsal.visitor import ClientConnection, Refused, Visitor
+from devtools.rehearsal.visitor import ClientConnection, Visitor
+from lab.exercises.lesson import Exercise
+from lab.protocol.frames import CLOSE_NOT_FOUND, CLOSE_NOT_SIGNED_IN, CLOSE_RIGHT_ENDED, CLOSE_TOO_MUCH
 
 LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 """How a socket ends, or does not begin, by itself: a page opens it again."""
-REPEATED = 3
-"""Of the lines that a learner types, the last ones are repeated."""
-OWN_PARTITION = "rehearsal-0"
-"""What learners write to in a class without a lesson."""
-_HANDOUT = re.compile(r"/handouts/\d+")
+FINAL = (CLOSE_NOT_SIGNED_IN, CLOSE_RIGHT_ENDED, CLOSE_NOT_FOUND)
+"""Codes with which a socket ends for good."""
+HOLD_OFF_S = 30.0
+"""A page that was closed for a flood waits so long (static/lab/core/socket.js)."""
+_HANDOUT, _POLL = re.compile(r"/handouts/\d+"), re.compile(r"/polls/\d+")
+TRACED = 5_000
 LOOK_S = 2.0
 SOON_S = 0.02
-LEARNS = 0.3
-"""How often a learner does something in the lesson, too, of the times that they do something in the lab."""
-HINTS = 0.4
-
 
 CLASS_HELLO = json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": "lab"})
-LAB_HELLO = json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""})
 
 
 class Arrivals:
-    """When the first socket got an event, by its seq, in milliseconds of this process's clock."""
+    """When things were done, and when they first came to a socket, in milliseconds of this process's clock.
+
+    Attributes:
+        acts_ms: when acts of the class were sent, by their id.
+        votes_ms: when votes were sent, by the pointer of the poll and the participant.
+        work_ms: when somebody did something in the lesson, by the kind of its event, participant and step.
+        behind: by event, how much later it came to each observer than to the first socket.
+    """
 
     def __init__(self) -> None:
         self._first_ms: dict[int, float] = {}
+        self._reached_ms: dict[tuple[str, int], float] = {}
         self.acts_ms: dict[str, float] = {}
-        self.behind: dict[int, list[float]] = {}
-        """By event, how much later it came to each observer."""
+        self.votes_ms: dict[tuple[str, str], float] = {}
+        self.work_ms: dict[tuple[str, str, int], float] = {}
+        self.behind: dict[int, dict[str, float]] = {}
 
     def later_ms(self, seq: int) -> float:
         """Notes that an event is here; how much later than at the first."""
         now_ms = clock_ms()
         return now_ms - self._first_ms.setdefault(seq, now_ms)
+
+    def reached(self, p: str, step: int) -> float | None:
+        """Notes that a page shows a step as done: that of its learner, or the board. Returns how much later than the
+        other one, once both do.
+        """
+        before_ms = self._reached_ms.pop((p, step), None)
+        if before_ms is None:
+            self._reached_ms[p, step] = clock_ms()
+            return None
+        return clock_ms() - before_ms
 
 
 def clock_ms() -> float:
@@ -63,9 +80,14 @@ class Participant:
         self.figures, self.arrivals = figures, arrivals
         self.sections: dict[str, Any] = {}
         self.ready = asyncio.Event()
+        self.is_here = asyncio.Event()
+        self.is_here.set()
         self.p = ""
         """The number of the participant, once the server has sent it."""
+        self.code = 0
+        """With which the last socket ended."""
         self.frames = 0
+        self.is_deflated = False
         self._ids = itertools.count(1)
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._unanswered: dict[str, dict[str, Any]] = {}
@@ -73,18 +95,49 @@ class Participant:
         self._name = f"{id(self):x}"
 
     async def stay(self) -> None:
-        """Reads until it is cancelled; a socket that ends by itself is opened again."""
+        """Reads until it is cancelled, or removed from the class; a socket that ends by itself is opened again."""
         while True:
+            await self.is_here.wait()
+            self.code = 0
             with contextlib.suppress(*LOST):
                 async with self.visitor.socket(f"/ws/classes/{self.slug}/") as connection:
-                    self._connection = connection
-                    await connection.send(CLASS_HELLO.replace('"lab"', f'"{self.place}"'))
-                    for unanswered in list(self._unanswered.values()):
-                        await self.send(unanswered)
-                    async for text in connection:
-                        await self._take(json.loads(text))
-            self.figures.lost += 1
-            await asyncio.sleep(random.random())
+                    try:
+                        await self._read(connection)
+                    finally:
+                        self._connection, self.code = None, connection.close_code or 0
+            if self.code in FINAL:
+                return
+            if self.is_here.is_set():
+                self.figures.lost += 1
+                await asyncio.sleep(HOLD_OFF_S if self.code == CLOSE_TOO_MUCH else random.random())
+
+    async def _read(self, connection: ClientConnection) -> None:
+        self._connection, self.is_deflated = connection, bool(connection.protocol.extensions)
+        await connection.send(CLASS_HELLO.replace('"lab"', f'"{self.place}"'))
+        for unanswered in list(self._unanswered.values()):
+            await self.send(unanswered)
+        async for text in connection:
+            await self._take(json.loads(text))
+
+    async def leave(self) -> None:
+        """Closes the page, until `come_back`."""
+        self.is_here.clear()
+        self.ready.clear()
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def come_back(self) -> float:
+        """Opens the page again; returns when it shows the class, by `clock_ms`."""
+        self.is_here.set()
+        async with patience(f"the class of {self.p}, who has come back"):
+            await self.ready.wait()
+        return clock_ms()
+
+    def lose_network(self) -> None:
+        """The socket ends without a word."""
+        self.ready.clear()
+        if self._connection is not None:
+            self._connection.transport.abort()
 
     async def act(self, op: str, **fields: Any) -> bool:
         """Does something; whether it was done."""
@@ -129,7 +182,12 @@ class Participant:
 
 
 class Board(Participant):
-    """The instructor's page."""
+    """The instructor's page. `shed`: how far the server reduces its work, as last told; it is noted as a figure while
+    `is_measured`.
+    """
+
+    shed = 0
+    is_measured = True
 
     def handouts(self) -> list[int]:
         """The numbers of the states that were given."""
@@ -139,9 +197,35 @@ class Board(Participant):
 
     def happened(self, event: list[Any]) -> None:
         super().happened(event)
+        now_ms = clock_ms()
         sent_ms = self.arrivals.acts_ms.pop(event[3], None)
         if sent_ms is not None:
-            self.figures.acts.append(clock_ms() - sent_ms)
+            self.figures.acts.append(now_ms - sent_ms)
+        if event[4][0] in ("StepReached", "HintTaken", "Predicted"):
+            kind, p, step = event[4][:3]
+            if (sent_ms := self.arrivals.work_ms.pop((kind, p, step), None)) is not None:
+                self.figures.steps.append(now_ms - sent_ms)
+            if kind == "StepReached" and (late_ms := self.arrivals.reached(p, step)) is not None:
+                self.figures.reached.append(late_ms)
+
+    async def _take(self, frame: dict[str, Any]) -> None:
+        await super()._take(frame)
+        if frame["k"] == "shed":
+            self.shed = frame["step"]
+            if self.is_measured:
+                self.figures.shed = max(self.figures.shed, self.shed)
+        for pointer, *value in frame.get("patch", ()):
+            if _POLL.fullmatch(pointer) and value and value[0]:
+                self._count_votes(pointer, value[0].get("voted", ()))
+
+    def _count_votes(self, poll: str, voted: list[str]) -> None:
+        for p in voted:
+            if (sent_ms := self.arrivals.votes_ms.pop((poll, p), None)) is not None:
+                self.figures.votes.append(clock_ms() - sent_ms)
+
+    def person(self, p: str) -> dict[str, Any]:
+        """What the board shows of a participant; empty for somebody who was removed."""
+        return self.sections.get(f"/people/{p}") or {}
 
 
 class Leader:
@@ -149,13 +233,18 @@ class Leader:
 
     LINES = (
         "kafka-topics.sh --create --topic led --partitions 3 --replication-factor 3",
-        "producer open p1 --acks all",
-        "producer stream p1 led 200",
+        "producer open led --acks all",
+        "producer stream led led 200",
     )
 
-    def __init__(self, board: Board, figures: Figures) -> None:
+    def __init__(self, board: Board, figures: Figures, lesson: Exercise | None) -> None:
+        """`lesson`: with whose cluster the lab begins. Fetches that its set-up holds are released."""
         self._board, self._figures = board, figures
-        self._lines = [json.dumps({"k": "do", "id": f"led{n}", "line": line}) for n, line in enumerate(self.LINES)]
+        held = [line for line in lesson.setup if line.startswith("hold fetch ")] if lesson is not None else []
+        lines = [*(line.replace("hold", "release", 1) for line in held), *self.LINES]
+        self._lines = [json.dumps({"k": "do", "id": f"led{n}", "line": line}) for n, line in enumerate(lines)]
+        self.trace: deque[tuple[int, float]] = deque(maxlen=TRACED)
+        """The last events of the newest frames, and when they were sent, in milliseconds since 1970."""
         self._given = ""
         """The event that completes the last line that was given, as a part of its frame."""
 
@@ -181,12 +270,18 @@ class Leader:
                     frame = lab_frame.decode(text)
                     if frame.k == "d":
                         self._figures.leader.append(time.time() * 1000 - frame.sent_ms)
+                        self.trace.append((frame.last_seq(), frame.sent_ms))
                     acks.has(frame.last_seq())
                     if frame.command:
                         self._given = f'["CommandCompleted",{frame.command},'
                     if self._given and self._given in text:
                         self._given = ""
                         await self._give_line(connection)
+
+    def behind_ms(self, seq: int) -> float:
+        """How far a page is behind that has all events up to `seq`: since when there is a later one."""
+        later = next((sent_ms for last, sent_ms in self.trace if last > seq), None)
+        return 0.0 if later is None else time.time() * 1000 - later
 
     async def _give_line(self, connection: ClientConnection) -> None:
         """Each line after the one before it has completed: else the producer creates the topic, with one replica."""
@@ -195,16 +290,18 @@ class Leader:
 
 
 class Observer(Participant):
-    """Only looks: at the class, and at the lab that leads."""
+    """Only looks: at the class, and at the lab that leads. `shows_lab`: whether a page shows it now."""
+
+    shows_lab = False
 
     def happened(self, event: list[Any]) -> None:
         later_ms = self.arrivals.later_ms(event[0])
-        self.arrivals.behind.setdefault(event[0], []).append(later_ms)
+        self.arrivals.behind.setdefault(event[0], {})[self.p] = later_ms
         self.figures.behind.append(later_ms)
 
     async def follow(self) -> None:
-        """Until it is cancelled: shows the lab that leads."""
-        while True:
+        """Until it is cancelled, or removed from the class: shows the lab that leads."""
+        while self.code not in FINAL:
             lead = self.sections.get("/lead")
             if lead is not None:
                 with contextlib.suppress(*LOST):
@@ -216,10 +313,14 @@ class Observer(Participant):
         async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
             await connection.send(LAB_HELLO)
             async with acknowledging(connection) as acks:
-                async for text in connection:
-                    if seq := lab_frame.decode(text).last_seq():
-                        acks.has(seq)
-                        self.figures.followed += 1
+                self.shows_lab = True
+                try:
+                    async for text in connection:
+                        if seq := lab_frame.decode(text).last_seq():
+                            acks.has(seq)
+                            self.figures.followed += 1
+                finally:
+                    self.shows_lab = False
 
 
 async def stall(visitor: Visitor, slug: str, lab: str, until: asyncio.Event) -> None:
@@ -232,143 +333,3 @@ async def stall(visitor: Visitor, slug: str, lab: str, until: asyncio.Event) -> 
             await connection.send(hello)
             connection.transport.pause_reading()
         await until.wait()
-
-
-def lines_of(partition: str) -> tuple[str, ...]:
-    """What a learner types: records go to the partition that the wall shows."""
-    topic = partition.rpartition("-")[0]
-    return (
-        f"kafka-topics.sh --create --if-not-exists --topic {topic} --partitions 1 --replication-factor 3",
-        "producer open p1 --acks all",
-        f"producer send p1 {partition} a:1",
-        f"producer send p1 {partition} b:2",
-        f"kafka-topics.sh --describe --topic {topic}",
-    )
-
-
-class Learner(Participant):
-    """Works in a lab of their own, raises a hand now and then, asks, votes."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._lesson: dict[str, Any] = {}
-        self.mode = ""
-        """Of the time of the learner's lab, as last reported to its page."""
-        self._taken = ""
-
-    async def work(self, chance: random.Random, pause_s: float, plays: bool, *, partition: str = "") -> None:
-        """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays.
-        `partition`: that of the lesson of the class, at which they also work; empty without a lesson.
-        """
-        await self.ready.wait()
-        lab = await self.own_lab()
-        typed = lines_of(partition or OWN_PARTITION)
-        lines = itertools.chain(typed, itertools.cycle(typed[-REPEATED:]))
-        while True:
-            with contextlib.suppress(*LOST):
-                await self._work_in(lab, lines, chance, pause_s, plays, bool(partition))
-            self.figures.lost += 1
-            await asyncio.sleep(LOOK_S)
-
-    async def _work_in(
-        self, lab: str, lines: Iterator[str], chance: random.Random, pause_s: float, plays: bool, learns: bool
-    ) -> None:
-        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            await connection.send(LAB_HELLO)
-            reading = asyncio.create_task(self._acknowledge(connection))
-            try:
-                if plays:
-                    await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
-                for number in itertools.count(1):
-                    await asyncio.sleep(chance.uniform(0.5, 1.5) * pause_s)
-                    await connection.send(json.dumps({"k": "do", "id": f"l{number}", "line": next(lines)}))
-                    self.figures.commands += 1
-                    if learns and chance.random() < LEARNS and (act := self._next_act(chance)) is not None:
-                        await connection.send(json.dumps({"k": "exercise", "id": f"x{number}", **act}))
-                    await self._say_something(chance, lab)
-            finally:
-                reading.cancel()
-                self.mode = ""
-
-    async def take(self, handout: int) -> float:
-        """Takes a state that was given; returns when the page of the new lab shows it, by `clock_ms`. The lab wakes as
-        soon as `wake` is called.
-        """
-        if not await self.act("take_state", handout=handout):
-            raise Refused(f"{self.p} was refused a state that was given.")
-        while not (lab := (self.sections["/mine"]["taken"] or {}).get(str(handout), "")):
-            await asyncio.sleep(SOON_S)
-        self._taken = lab
-        await self._read_until(lab, lambda frame: frame["k"] == "snap")
-        return clock_ms()
-
-    async def wake(self) -> float:
-        """Acts in the lab of the state that was taken; returns when the act is done, by `clock_ms`."""
-        line = json.dumps({"k": "do", "id": "woken", "line": "kafka-topics.sh --list"})
-        await self._read_until(self._taken, lambda frame: frame.get("id") == "woken", line)
-        return clock_ms()
-
-    async def arrive(self) -> None:
-        """Returns when the page of the learner's lab shows its brokers."""
-        lab = await self.own_lab()
-        await self._read_until(lab, lambda frame: frame["k"] == "snap" and "b3" in frame["state"]["nodes"])
-
-    async def _read_until(self, lab: str, is_wanted: Callable[[dict[str, Any]], bool], *sent: str) -> None:
-        """Shows a lab until the wanted frame is there."""
-        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            for frame in (LAB_HELLO, *sent):
-                await connection.send(frame)
-            async for text in connection:
-                if is_wanted(json.loads(text)):
-                    return
-        raise Refused(f"The lab {lab} closed the page of {self.p}.")
-
-    async def _acknowledge(self, connection: ClientConnection) -> None:
-        """Reads a lab's frames as its page does."""
-        async with acknowledging(connection) as acks:
-            async for text in connection:
-                frame = lab_frame.decode(text)
-                self.mode = (frame.mode if frame.clock is None else frame.clock.mode) or self.mode
-                acks.has(frame.last_seq())
-                if frame.k == "exercise":
-                    self._lesson = json.loads(text)
-                elif frame.k == "done" and frame.id is not None and frame.id.startswith("x"):
-                    self.figures.learned_at_ms.append(wall_ms())
-
-    def _next_act(self, chance: random.Random) -> dict[str, Any] | None:
-        """What to do in the lesson: a prediction or a hint, or on without the step; None after the last one."""
-        step = next((one for one in self._lesson.get("steps", ()) if one["state"] == "active"), None)
-        if step is None:
-            return None
-        if step["kind"] == "prediction" and not step["given"]:
-            return {
-                "op": "predict",
-                "step": step["id"],
-                "choice": chance.choice(step["choices"])["value"],
-                "confidence": 0.7,
-            }
-        if len(self._lesson["hints"]) < self._lesson["hints_in_all"] and chance.random() < HINTS:
-            return {"op": "hint"}
-        return {"op": "skip", "step": step["id"]}
-
-    async def own_lab(self) -> str:
-        """The address of the learner's lab, once it has been made."""
-        while not (lab := (self.sections.get("/mine") or {}).get("lab", "")):
-            await asyncio.sleep(SOON_S)
-        return str(lab)
-
-    async def _say_something(self, chance: random.Random, lab: str) -> None:
-        mine = self.sections.get("/mine") or {}
-        at = {"lab": lab, "seq": 1, "at_us": 0}
-        match chance.randrange(6):
-            case 0 | 1 if mine.get("hand_us"):
-                await self.act("lower_hand")
-            case 0 | 1:
-                await self.act("raise_hand", at=at)
-            case 2 if not mine.get("asked"):
-                await self.act("ask", text="Why does the high watermark wait?", lang="en", at=at)
-            case _:
-                for pointer, poll in list(self.sections.items()):
-                    if pointer.startswith("/polls/") and poll and poll["phase"] == "open":
-                        answer = str(chance.randrange(max(1, len(poll["choices"]))))
-                        await self.act("vote", poll=int(pointer.split("/")[2]), answer=answer, sure=60)

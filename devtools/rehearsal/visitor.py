@@ -26,6 +26,12 @@ class Page(NamedTuple):
     text: str
 
 
+def token_in(page: str) -> str:
+    """The token of the forms of a page; empty for a page without a form."""
+    found = _TOKEN.search(page)
+    return found[1] if found is not None else ""
+
+
 class Visitor:
     """One person's browser. Its requests run in threads, so many visitors can share an event loop."""
 
@@ -46,10 +52,16 @@ class Visitor:
 
     async def token(self, page: str) -> str:
         """The token of the forms of a page, which `send` needs. Raises Refused for a page without a form."""
-        found = _TOKEN.search((await self.get(page)).text)
-        if found is None:
+        found = token_in((await self.get(page)).text)
+        if not found:
             raise Refused(f"{page} has no form.")
-        return found[1]
+        return found
+
+    def at(self, address: str) -> "Visitor":
+        """The same browser, to which the server has this address."""
+        other = Visitor(address)
+        other._cookies = self._cookies
+        return other
 
     async def send(self, method: str, path: str, data: bytes, kind: str, token: str) -> None:
         """Sends bytes of a type, as a page's script does. Raises Refused."""
@@ -96,4 +108,4 @@ class Visitor:
             raise Refused(f"{request.full_url} answered {error.code}.") from error
 
 
-__all__ = ["ClientConnection", "Page", "Refused", "Visitor"]
+__all__ = ["ClientConnection", "Page", "Refused", "Visitor", "token_in"]

@@ -57,8 +57,9 @@ def started_lab(data: Path) -> Iterator[str]:
 class LabProcess:
     """`manage.py lab` in a separate process, its data in `data`, its output in `data`/lab.log."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, *options: str) -> None:
+        """`options`: of `manage.py lab`, besides the port."""
+        self.data, self._options = data, options
         self._port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -72,7 +73,7 @@ class LabProcess:
         log = self.data / "lab.log"
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "manage.py", "lab", "--port", str(self._port)],
+                [sys.executable, "manage.py", "lab", "--port", str(self._port), *self._options],
                 cwd=settings.BASE_DIR,
                 env={**os.environ, "HIGHWATER_DATA": str(self.data)},
                 stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchmarks.bars import BARS, judge, show, statement_of
 from devtools.rehearsal.figures import Figures
-from devtools.rehearsal.rehearsal import Plan, Rehearsal
+from devtools.rehearsal.rehearsal import CHAPTER, Plan, Rehearsal
 from devtools.rehearsal.visitor import Refused
 from devtools.tour.lab_process import LabProcess, NoLab, running_lab
+from lab.actions.classes.lessons.start import lesson_of
+
+ROOM = ("--host", "0.0.0.0")
+"""As `make class` serves: frames are deflated."""
+NAMES = tuple(field.name for field in fields(Plan) if field.name != "waits")
 
 
 class Command(BaseCommand):
@@ -30,15 +36,23 @@ class Command(BaseCommand):
         parser.add_argument("--learners", type=int, default=40)
         parser.add_argument("--observers", type=int, default=200)
         parser.add_argument("--minutes", type=float, default=5.0)
-        parser.add_argument("--active", type=int, default=15, help="learners who work quickly (default 15)")
+        parser.add_argument("--active", type=int, default=15, help="learners who are quick (default 15)")
+        parser.add_argument("--stuck", type=int, default=4, help="learners who get stuck (default 4)")
+        parser.add_argument("--leaving", type=int, default=3, help="learners who leave and come back (default 3)")
         parser.add_argument("--following", type=int, default=0, help="observers who also show the leading lab")
-        parser.add_argument("--chapter", default="", help="slug of a lesson to teach (default: an empty cluster)")
+        parser.add_argument(
+            "--chapter", default=CHAPTER, help=f"slug of a chapter or lesson to teach (default {CHAPTER}; '': none)"
+        )
         parser.add_argument("--analytics", action="store_true", help="also look at the analytics of the class")
-        parser.add_argument("--faults", action="store_true", help="also send invalid frames")
+        parser.add_argument(
+            "--room", action="store_true", help="serve a lab that it starts to the network, as make class does"
+        )
+        parser.add_argument("--faults", action="store_true", help="also break the class, and say what held")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = ("learners", "observers", "minutes", "active", "following", "chapter", "faults", "analytics")
-        plan = Plan(**{name: options[name] for name in names})
+        plan = Plan(**{name: options[name] for name in NAMES})
+        if plan.chapter and lesson_of(plan.chapter) is None:
+            raise CommandError(f"The course has no chapter and no lesson {plan.chapter!r}. Expected a slug of one.")
         if plan.learners < 1 or plan.observers < 0 or plan.minutes <= 0:
             raise CommandError("Expected at least one learner, no negative number of observers, and a time above 0.")
         try:
@@ -49,12 +63,12 @@ class Command(BaseCommand):
             # So that the lab that is started here also ends.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit("the rehearsal was terminated"))
             with tempfile.TemporaryDirectory(prefix="highwater-rehearsal-") as folder:
-                process = LabProcess(Path(folder))
+                process = LabProcess(Path(folder), *(ROOM if options["room"] else ()))
                 address = process.start()
                 started = running_lab(Path(folder))
                 assert started is not None
                 try:
-                    self._rehearse(address, started.pid, plan)
+                    self._rehearse(address, started.pid, plan, process)
                 except Refused as error:
                     raise CommandError(f"{error}\nThe lab's last output:\n{process.last_output()}") from error
                 finally:
@@ -62,8 +76,8 @@ class Command(BaseCommand):
         except (NoLab, Refused, OSError) as error:
             raise CommandError(str(error)) from error
 
-    def _rehearse(self, address: str, pid: int, plan: Plan) -> None:
-        figures = asyncio.run(Rehearsal(address, pid, plan, self.stdout.write).run())
+    def _rehearse(self, address: str, pid: int, plan: Plan, own: LabProcess | None = None) -> None:
+        figures = asyncio.run(Rehearsal(address, pid, plan, self.stdout.write, own).run())
         for line in [*figures.lines(), *statement_lines(figures)]:
             self.stdout.write(line)
 

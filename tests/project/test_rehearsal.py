@@ -1,0 +1,130 @@
+"""A rehearsed class: who is in it, what its figures say, and that a learner does a lesson with its own solution."""
+
+import asyncio
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devtools.rehearsal.door import join, start_class
+from devtools.rehearsal.faults import Fault
+from devtools.rehearsal.figures import Figures
+from devtools.rehearsal.learners import Learner, Manner, first_of
+from devtools.rehearsal.manners import people_of
+from devtools.rehearsal.narrow import narrowed
+from devtools.rehearsal.patience import patience
+from devtools.rehearsal.people import Arrivals, Board
+from devtools.rehearsal.spells import Spells, acts_ratio, worst_observer
+from devtools.rehearsal.visitor import Visitor
+from devtools.tour.lab_process import LabProcess
+from lab.actions.classes.lessons.start import lesson_of
+
+
+def test_names_say_who_gets_stuck_and_who_leaves() -> None:
+    people = list(people_of(learners=10, active=3, stuck=4, leaving=2, class_s=300))
+    assert [person.name.partition(" ")[2].partition(" ")[2] for person in people] == [
+        "", "", "", "", "leaves", "leaves", "idle", "struggles", "idle", "struggles",
+    ]  # fmt: skip
+    assert [person.manner.plays_on for person in people] == [True] * 3 + [False] * 7
+    assert len({person.manner.pause_s for person in people[:4]}) == 2, "at different speeds"
+    assert all(person.manner.leaves_s and sum(person.manner.leaves_s) < 300 for person in people[4:6])
+    assert [person.name for person in people_of(1, 15, 0, 0, 60)] == ["Learner 1"]
+
+
+def behind(*late: float) -> Spells:
+    return Spells(behind=[{"p2": 2.0, "p3": ms} for ms in late])
+
+
+def test_a_disturbance_is_compared_with_the_later_of_the_quiet_spells() -> None:
+    assert worst_observer(behind(30, 33), behind(10, 20), behind(25, 30)) == pytest.approx(1.1)
+    assert worst_observer(behind(0.2, 0.9), behind(0.1, 0.1), behind(0.1, 0.1)) == 1, "nobody notices that"
+    assert acts_ratio(Spells(acts=[60.0]), Spells(acts=[40.0]), Spells(acts=[50.0])) == pytest.approx(1.2)
+
+
+def test_acts_of_all_kinds_count_for_the_statement() -> None:
+    found = Figures(acts=[10.0] * 10, votes=[20.0] * 10, steps=[400.0]).as_json()
+    assert (found["acts"], found["acts_p99_ms"], found["steps_p99_ms"]) == (21, 400, 400)
+
+
+def test_fault_that_did_not_hold_is_said_so() -> None:
+    line = Fault("a flood", "closed never", False).line()
+    assert line == "fault: a flood: closed never: DID NOT HOLD"
+    assert Figures(faults=[line]).lines()[-1] == "faults that held       0  of 1"
+
+
+def test_reached_step_is_as_late_on_the_board_as_after_the_page() -> None:
+    arrivals = Arrivals()
+    assert arrivals.reached("p2", 1) is None
+    late_ms = arrivals.reached("p2", 1)
+    assert late_ms is not None and 0 <= late_ms < 1_000
+    assert arrivals.reached("p2", 1) is None, "it was reached again"
+
+
+async def fetched_through(link: bytes) -> float:
+    """How long it takes to get some bytes over the link of 200 kbit/s, in seconds."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(link)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server, narrowed(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}") as address:
+        began_s = time.monotonic()
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+        writer.write(b"\n")
+        assert await reader.read() == link
+        writer.close()
+        return time.monotonic() - began_s
+
+
+def test_narrow_link_passes_25_kb_a_second() -> None:
+    assert 0.5 <= asyncio.run(fetched_through(bytes(12_500))) < 5
+
+
+class Lesson:
+    """One learner, who does a lesson without a rest."""
+
+    def __init__(self, process: LabProcess, slug: str) -> None:
+        self._process, self._slug = process, slug
+        self.figures = Figures()
+
+    async def signs(self) -> dict[str, str]:
+        """The signs of the learner's steps on the board, when the learner has done the lesson."""
+        address = await asyncio.to_thread(self._process.start)
+        server, arrivals = address.partition("/sign-in")[0], Arrivals()
+        teacher, guest = Visitor(server), Visitor(server)
+        await teacher.get(address)
+        given = await start_class(teacher, "Rehearsed", self._slug)
+        await join(guest, given, "Ada")
+        board = Board(teacher, given.slug, "board", self.figures, arrivals)
+        ada = Learner(guest, given.slug, "lab", self.figures, arrivals)
+        ada.manner, ada.chance = Manner(0.05, later_s=60), random.Random(1)
+        lesson = lesson_of(self._slug)
+        assert lesson is not None
+
+        async def learn() -> dict[str, Any]:
+            async with patience("a lesson that is done"):
+                await board.ready.wait()
+                await ada.has_done_lesson.wait()
+                while len(signs := board.person(ada.p).get("signs", {})) < len(lesson.steps):
+                    await asyncio.sleep(0.01)
+                return signs
+
+        learning = asyncio.create_task(learn())
+        await first_of(board.stay(), ada.stay(), ada.work(lesson), asyncio.wait_for(asyncio.shield(learning), None))
+        return await learning
+
+
+@pytest.mark.parametrize("slug", ["replicate", "001-high-watermark-two-fetches"])
+def test_learner_does_a_lesson_with_the_lines_of_its_solution(tmp_path: Path, slug: str) -> None:
+    process = LabProcess(tmp_path)
+    try:
+        lesson = Lesson(process, slug)
+        signs = asyncio.run(lesson.signs())
+    finally:
+        process.stop()
+    assert set(signs.values()) <= {"done", "hinted"}, "no step was skipped"
+    assert len(lesson.figures.steps) >= 1 and len(lesson.figures.reached) == len(signs)
