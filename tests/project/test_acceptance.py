@@ -21,6 +21,7 @@ def names_in(path: str) -> dict[str, str]:
 def shown_by() -> dict[int, list[str]]:
     """What shows each statement, by the table."""
     table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Acceptance statements and their tests")[2]
+    table = table.partition("\n## ")[0]
     rows = {int(match[1]): match[0] for match in _ROW.finditer(table)}
     return {number: re.findall(r"`([^`]+)`", row.split(" | ")[2]) for number, row in rows.items()}
 
@@ -72,3 +73,16 @@ def test_every_bad_input_of_a_recording_names_what_shows_it() -> None:
             path, _, name = one.partition("::")
             assert not name or name in names_in(path), one
             assert (ROOT / "tests" / path).is_file(), one
+
+
+def test_every_fault_of_a_class_names_what_shows_it() -> None:
+    table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Faults and abuse, and their tests")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 14
+    figures = {f"{bar.bench}: {bar.name}" for bar in BARS}
+    for row in rows:
+        shown = re.findall(r"`([^`]+)`", row.split(" | ")[2])
+        assert shown, row
+        for one in shown:
+            path, _, name = one.partition("::")
+            assert one in figures or name in names_in(path), one
