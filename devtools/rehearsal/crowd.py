@@ -43,8 +43,8 @@ class Crowd:
         self._reading: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
-        """Starts the class and measures `crowd`, `crowd_class` and `crowd_frames`; then, where frames are deflated, `narrow`. Raises
-        Refused.
+        """Starts the class and measures `crowd`, `crowd_class` and `crowd_frames`; then, where frames are deflated,
+        `narrow`. Raises Refused.
         """
         with collector_off():
             await self._arrive_together()
