@@ -168,7 +168,7 @@ function placeColumn(ids, x, w, room, nodes) {
 }
 
 /** @param {View} view @param {ReturnType<typeof nodesByKind>} kinds @returns {LinkPlace[]} */
-function linksOf(view, kinds) {
+export function linksOf(view, kinds) {
   /** @type {LinkPlace[]} */
   const links = [];
   /** @param {string} a @param {string} b @param {LinkPlace["kind"]} kind */

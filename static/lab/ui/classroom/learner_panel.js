@@ -2,16 +2,20 @@
 import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
+import { instant } from "../kit/format.js";
 import { language, t } from "../kit/i18n.js";
 import { keepVote, keptVote } from "../kit/kept_votes.js";
 import { runOf } from "./followed.js";
 import { lookedAt, ownLab } from "./looked_at.js";
 import "./lesson.js";
+import "./poll_panel.js";
 import "./refusal.js";
+import "./thing_field.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
 import { act, answerText, classSlug, clockText, connection, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
+/** @import { At } from "./looked_at.js" */
 
 const STAFF = ["instructor", "co-instructor"];
 
@@ -35,8 +39,18 @@ function sureField(round, given) {
     .value=${sure} aria-valuetext=${`${sure} %`} @input=${onValue((value) => (moved.value = { round, sure: value }))} /></label>`;
 }
 
+/** What a poll is answered with. @param {Poll} poll @param {string} given */
+function answerField(poll, given) {
+  if (poll.choices.length) return html`<div role="radiogroup" aria-label=${poll.text}>${poll.choices.map((choice, index) => html`<label
+    class="check"><input type="radio" name="answer" value=${index} required
+      ?checked=${given === String(index)} />${choice}</label>`)}</div>`;
+  if (poll.form === "point") return html`<hw-thing-field label=${t("board.mine.answer")} value=${given}></hw-thing-field>`;
+  return html`<label class="field">${t("board.mine.answer")}<input name="answer" type="text" inputmode="numeric" maxlength="120" required
+    .value=${given} /></label>`;
+}
+
 class HwClassPanel extends HwElement {
-  static properties = { taking: { state: true }, undoing: { state: true } };
+  static properties = { taking: { state: true }, undoing: { state: true }, asksAt: { state: true } };
 
   constructor() {
     super();
@@ -44,6 +58,15 @@ class HwClassPanel extends HwElement {
     this.taking = "";
     /** The lab whose changes by a helper are being undone. */
     this.undoing = "";
+    /** The instant of the question that is being written; null: that of its sending. @type {At | null} */
+    this.asksAt = null;
+  }
+
+  /** Begins a question about the instant that is looked at now. */
+  async askNow() {
+    this.asksAt = lookedAt();
+    await this.updateComplete;
+    this.focusOn("#class-question");
   }
 
   /** @param {SubmitEvent} event */
@@ -52,8 +75,9 @@ class HwClassPanel extends HwElement {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const data = new FormData(form);
     const text = String(data.get("question")).trim();
-    const at = lookedAt();
+    const at = this.asksAt ?? lookedAt();
     if (!text || !at || !await act({ op: "ask", text, lang: language, at, named: data.has("named") })) return;
+    this.asksAt = null;
     form.reset();
     this.#keepQuestion("");
   }
@@ -165,13 +189,8 @@ class HwClassPanel extends HwElement {
     return html`<section class="card" aria-labelledby="class-poll"><h2 class="block-title" id="class-poll">${t("board.poll.title")}
         ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h2>
       <p class="question" lang=${poll.lang}>${poll.text}</p>
-      ${isOpen ? html`<form @submit=${(/** @type {SubmitEvent} */ event) => this.#vote(number, poll, event)}>${poll.choices.length
-        ? html`<div role="radiogroup" aria-label=${poll.text}>${poll.choices.map((choice, index) => html`<label class="check"><input
-          type="radio"
-            name="answer" value=${index} required ?checked=${given?.answer === String(index)} />${choice}</label>`)}</div>`
-        : html`<label class="field">${t("board.mine.answer")}<input name="answer" type="text" inputmode=${poll.form === "number" ? "numeric"
-          : "text"}
-            maxlength="120" required .value=${given?.answer ?? ""} /></label>`}
+      ${isOpen ? html`<form @submit=${(/** @type {SubmitEvent} */ event) => this.#vote(number, poll, event)}>
+        ${answerField(poll, given?.answer ?? "")}
         ${poll.asks_sure ? sureField(`${number}/${poll.round}`, given?.sure ?? 50) : ""}
         <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button>
         ${given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
@@ -244,17 +263,19 @@ class HwClassPanel extends HwElement {
     const teaches = STAFF.includes(mine.role) && Object.values(tree.value.people ?? {}).some(({ role }) => role === "learner");
     return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${
       teaches ? html`<hw-class-lesson class="button-row"></hw-class-lesson>` : ""}${this.#lesson(mine)}${this.#told(mine)}
-      ${this.#asked(mine)}${this.#poll(mine)}
+      ${this.#asked(mine)}${STAFF.includes(mine.role) ? html`<hw-poll-panel class="card"></hw-poll-panel>` : this.#poll(mine)}
       ${this.#handouts(mine)}
       ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
         @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
         ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>
         <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
-        <form class="note" @submit=${this.#ask}><label class="field">${t("board.mine.ask")}<textarea id="class-question" name="question"
-          rows="2" maxlength="500" @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
+        <form class="note" @submit=${this.#ask}><label class="field"><span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
+          id="class-question" name="question" rows="2" maxlength="500"
+          @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
           <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
           <button class="btn small">${t("board.mine.send_question")}</button><small
-            class="dim">${t("board.mine.ask_note")}</small></form>` : ""}
+            class="dim">${this.asksAt ? t("board.mine.ask_at", { at: instant(this.asksAt.at_us, 3) })
+              : t("board.mine.ask_note")}</small></form>` : ""}
       ${this.#questions(mine)}
       ${notes.length ? html`<section><h2 class="block-title">${t("board.mine.notes")}</h2>${notes.map((note) => html`<p class="sent"
         lang=${note.lang}>

@@ -4,6 +4,7 @@ import { language, t } from "../kit/i18n.js";
 import { lessonName } from "./lessons.js";
 import { act, clockText, currentPoll, learners, now_us, tree } from "./store.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
+import "./thing_field.js";
 
 /** @import { Poll } from "../../core/classroom/class.d.ts" */
 
@@ -73,7 +74,8 @@ class HwPollPanel extends HwElement {
     return this.#form(this.form === "choice"
       ? html`<label class="field">${t("board.poll.right")}<select name="right"><option value="">${t("board.poll.not_known")}</option>
           ${Array.from({ length: this.choices }, (_, index) => html`<option value=${index}>${index + 1}</option>`)}</select></label>`
-      : html`<label class="field">${t("board.poll.right")}<input name="right" type="text" maxlength="80" /></label>`);
+      : this.form === "point" ? html`<hw-thing-field name="right" label=${t("board.poll.right")} optional></hw-thing-field>`
+        : html`<label class="field">${t("board.poll.right")}<input name="right" type="text" inputmode="numeric" maxlength="20" /></label>`);
   }
 
   /** @param {unknown} right */
@@ -136,9 +138,11 @@ class HwPollPanel extends HwElement {
   #settling(poll, of) {
     if (of.phase !== "closed" && of.phase !== "discussed") return "";
     const byHand = html`<form class="reveal" @submit=${(/** @type {SubmitEvent} */ event) => this.#reveal(poll, event)}>
-      <label class="field">${t("board.poll.outcome")}${of.choices.length
+      ${of.form === "point"
+        ? html`<hw-thing-field name="outcome" label=${t("board.poll.outcome")} value=${of.right ?? ""}></hw-thing-field>`
+        : html`<label class="field">${t("board.poll.outcome")}${of.choices.length
         ? html`<select name="outcome">${of.choices.map((choice, index) => html`<option value=${index}>${choice}</option>`)}</select>`
-        : html`<input name="outcome" type="text" maxlength="120" required />`}</label>
+        : html`<input name="outcome" type="text" inputmode="numeric" maxlength="20" required />`}</label>`}
       <button class="btn small">${t("board.poll.reveal")}</button></form>`;
     return html`${this.#lab(poll, of)}${outcomeOf(of)}${of.outcome || of.by_lab
       ? html`<details class="overrule"><summary>${t(of.outcome ? "board.poll.overrule" : "board.poll.by_hand")}</summary>${

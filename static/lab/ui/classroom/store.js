@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals-core";
 import { inLanguage } from "../../core/classroom/polls.js";
 import { has, language, t } from "../kit/i18n.js";
+import { thingName } from "../kit/things.js";
 
 /** @import { Act, ClassTree, Person, Poll, Tile } from "../../core/classroom/class.d.ts" */
 /** @import { ClassRoom, Said } from "../../core/classroom/class_room.js" */
@@ -137,5 +138,9 @@ export function currentPoll() {
   return found ? [Number(found[0]), found[1]] : null;
 }
 
-/** An answer as people read it: the text of a choice, or the value itself. @param {Poll} poll @param {string} answer */
-export const answerText = (poll, answer) => poll.choices[Number(answer)] ?? answer;
+/**
+ * An answer as people read it: the text of a choice, the name of a thing, or the value itself.
+ * @param {Poll} poll
+ * @param {string} answer
+ */
+export const answerText = (poll, answer) => (poll.form === "point" ? thingName(answer) : poll.choices[Number(answer)] ?? answer);

@@ -37,7 +37,7 @@ export const KEYS = [
   { key: "Alt+1…7", name: "broker" },
   { key: "/", name: "find" },
   { key: "Z", name: "zoom" },
-  { key: "Q", name: "zk_messages" },
+  { key: "Q", name: classroom ? "ask" : "zk_messages" },
   ...Object.entries(SCREEN_KEYS).map(([name, key]) => ({ key, name })),
   { key: "\\", name: "panels" },
   { key: "E", name: "exercise" },

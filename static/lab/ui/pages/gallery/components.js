@@ -158,6 +158,8 @@ GROUPS.classroom = {
     { tag: "hw-class-bar", body: () => html`<hw-class-bar class="bar"></hw-class-bar>` },
     { tag: "hw-chapters", body: () => html`<hw-chapters></hw-chapters>` },
     { tag: "hw-poll-panel", frame: "narrow", body: () => html`<hw-poll-panel></hw-poll-panel>` },
+    { tag: "hw-thing-field", frame: "narrow", body: () => html`<hw-thing-field label="Answer"
+      value="record:orders-0@b2:45"></hw-thing-field><hw-thing-field label="Right answer" optional></hw-thing-field>` },
     { tag: "hw-class-panel", frame: "narrow", body: () => html`<hw-class-panel></hw-class-panel>` },
     { tag: "hw-mistakes", frame: "narrow", body: () => html`<hw-mistakes></hw-mistakes>` },
     { tag: "hw-hands", frame: "narrow", body: () => html`<hw-hands></hw-hands>` },

@@ -15,6 +15,7 @@ import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { here, notify } from "../../store/api.js";
+import { zkMessages } from "../../store/keys.js";
 import { isNarrow, isTablet } from "../../store/room.js";
 import { speech } from "../../store/speech.js";
 import { onView, view } from "../../store/view.js";
@@ -23,6 +24,7 @@ import { besideStage } from "./beside.js";
 import { draw } from "./drawing.js";
 import { addKey } from "./keys.js";
 import { followLessons } from "./next_lesson.js";
+import { letPick } from "./picking.js";
 import { point, showPointer } from "./pointing.js";
 import { stage } from "./stage.js";
 
@@ -45,10 +47,12 @@ export function enterClass(slug) {
   tellView(room);
   point(room, () => tree.peek().lead?.p === room.you?.p);
   draw(() => tree.value.lead?.p === room.you?.p);
+  letPick();
   openPanelForAnswers();
   showArrivals();
   speakToLearner(speech);
   addKey("j", () => void raiseHand());
+  addKey("q", ask);
   forgetWhenClosed();
 }
 
@@ -66,6 +70,23 @@ function forgetWhenClosed() {
 function raiseHand() {
   const at = lookedAt();
   return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
+}
+
+/** Begins a question with the instant shown; staff, who ask nothing, keep what the key does in other labs. */
+function ask() {
+  if (tree.peek().mine?.role !== "learner") return void (zkMessages.value = !zkMessages.peek());
+  showPanel();
+  // The panel may not have been drawn yet.
+  requestAnimationFrame(() => void /** @type {any} */ (document.querySelector("hw-class-panel"))?.askNow());
+  return undefined;
+}
+
+/** Opens the panel of the class. */
+function showPanel() {
+  sideTab.value = "class";
+  panels.value = { ...panels.peek(), side: true };
+  // A phone has the panel in its one column, somewhere above or below what is in sight.
+  if (isNarrow.peek() && !isTablet.peek()) requestAnimationFrame(() => byId("side").scrollIntoView({ block: "nearest" }));
 }
 
 /**
@@ -162,10 +183,7 @@ function openPanelForAnswers() {
     void now_us.value;
     if (!isDue.value || isFilling()) return;
     isDue.value = false;
-    sideTab.value = "class";
-    panels.value = { ...panels.peek(), side: true };
-    // A phone has the panel in its one column, somewhere above or below what is in sight.
-    if (isNarrow.peek() && !isTablet.peek()) requestAnimationFrame(() => byId("side").scrollIntoView({ block: "nearest" }));
+    showPanel();
   });
 }
 

@@ -1,0 +1,95 @@
+// A field for a thing of the picture: chosen in the picture, where the page has one, or from a list of the same things.
+import { signal } from "@preact/signals-core";
+import { thingsOfTiles } from "../../core/classroom/things.js";
+import { HwElement, html } from "../kit/element.js";
+import { onValue } from "../kit/events.js";
+import { t } from "../kit/i18n.js";
+import { thingName } from "../kit/things.js";
+import { tiles } from "./store.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Things } from "../../core/classroom/things.js" */
+
+/**
+ * @typedef {{ things: () => Things[], isShown: () => boolean, pick: (take: (anchor: string) => void) => () => void }} Picture
+ *   `pick`: the next thing that is pressed is taken; returns what ends that
+ */
+
+/** The picture of this page, which the page of a lab sets. @type {Signal<Picture | null>} */
+const picture = signal(null);
+/** @param {Picture} of */
+export const setPicture = (of) => void (picture.value = of);
+
+class HwThingField extends HwElement {
+  static properties = {
+    name: {}, label: {}, value: {}, optional: { type: Boolean }, chosen: { state: true }, listed: { state: true }, stop: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.name = "answer";
+    this.label = "";
+    /** The answer given before. */
+    this.value = "";
+    this.optional = false;
+    /** @type {string | null} */
+    this.chosen = null;
+    /** @type {Things[]} */
+    this.listed = [];
+    /** Ends picking; null while nothing is picked. @type {(() => void) | null} */
+    this.stop = null;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#list();
+    // The form is used for the next poll.
+    this.closest("form")?.addEventListener("reset", () => (this.chosen = null));
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#end();
+  }
+
+  /** The list changes when it is looked at, and not while it is open. */
+  #list() {
+    this.listed = picture.peek()?.things() ?? thingsOfTiles(Object.values(tiles.peek()));
+  }
+
+  #end() {
+    this.stop?.();
+    this.stop = null;
+  }
+
+  #pick() {
+    if (this.stop) return this.#end();
+    this.stop = picture.peek()?.pick((anchor) => {
+      this.#end();
+      this.#list();
+      this.chosen = anchor;
+      void this.updateComplete.then(() => this.focusOn("select"));
+    }) ?? null;
+    return undefined;
+  }
+
+  /** @param {Things} things @param {string} chosen */
+  #group({ type, ids }, chosen) {
+    return html`<optgroup label=${t(`thing.kind.${type}`)}>${ids.map((id) => `${type}:${id}`).map((anchor) => html`<option
+      value=${anchor} ?selected=${anchor === chosen}>${thingName(anchor)}</option>`)}</optgroup>`;
+  }
+
+  render() {
+    const chosen = this.chosen ?? this.value;
+    const isListed = this.listed.some(({ type, ids }) => ids.some((id) => `${type}:${id}` === chosen));
+    const page = picture.value;
+    return html`<label class="field">${this.label}<select name=${this.name} ?required=${!this.optional} .value=${chosen}
+        @focusin=${() => this.#list()} @change=${onValue((value) => (this.chosen = value))}>
+        <option value="" ?selected=${!chosen}>${t(this.optional ? "board.poll.not_known" : "thing.choose")}</option>
+        ${chosen && !isListed ? html`<option value=${chosen} selected>${thingName(chosen)}</option>` : ""}
+        ${this.listed.map((things) => this.#group(things, chosen))}</select></label>
+      ${page?.isShown() ? html`<button type="button" class="btn small" aria-pressed=${this.stop ? "true" : "false"}
+        @click=${() => this.#pick()}>${t(this.stop ? "thing.stop" : "thing.pick")}</button>` : ""}`;
+  }
+}
+customElements.define("hw-thing-field", HwThingField);

@@ -1,0 +1,25 @@
+// How a thing of the picture is called, by its anchor.
+import { anchorOf } from "../../core/layout/ink.js";
+import { splitRecord } from "../../core/view/selectors.js";
+import { has, t } from "./i18n.js";
+
+/** @param {string} node */
+const nodeName = (node) => (/^b\d+$/.test(node) ? t("node.broker", { n: node.slice(1) }) : node);
+
+/** "record:orders-0@b3:45" as people read it; what is no anchor stays as it is. @param {string} anchor */
+export function thingName(anchor) {
+  const found = anchorOf(anchor);
+  if (!found || !has(`thing.kind.${found.type}`)) return anchor;
+  const { type, id } = found;
+  switch (type) {
+    case "broker": return nodeName(id);
+    case "replica": case "record": {
+      const [replica, n] = type === "record" ? splitRecord(id) : [id, 0];
+      const [partition, node] = replica.split("@");
+      return t(`thing.${type}`, { partition, node: nodeName(node ?? ""), n });
+    }
+    case "link": return id.split("|").map(nodeName).join(" – ");
+    case "znode": return id === "/" ? "ZooKeeper" : t("thing.znode", { id });
+  }
+  return t(`thing.${type}`, { id });
+}

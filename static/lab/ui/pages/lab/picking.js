@@ -1,0 +1,44 @@
+// Answers that are things of the picture: the next one that is pressed, by pointer or by key, is the answer instead of the selection.
+import { thingsOf } from "../../../core/classroom/things.js";
+import { anchorText } from "../../../core/layout/ink.js";
+import { linksOf } from "../../../core/layout/topology.js";
+import { nodesByKind } from "../../../core/view/selectors.js";
+import { setPicture } from "../../classroom/thing_field.js";
+import { byId } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { isNarrow, isTablet } from "../../store/room.js";
+import { speech } from "../../store/speech.js";
+import { moment, partition, shown } from "../../store/state.js";
+
+/** @import { Target } from "../../../core/view/selectors.js" */
+
+/** @param {(anchor: string) => void} take @returns {() => void} ends it */
+function pick(take) {
+  const ends = new AbortController();
+  const { signal } = ends;
+  const stop = () => {
+    byId("lab").classList.remove("picking");
+    ends.abort();
+  };
+  byId("lab").classList.add("picking");
+  speech.say("pick", t("thing.picking"));
+  if (isNarrow.peek() && !isTablet.peek()) byId("stage").scrollIntoView({ block: "nearest" });
+  // Before the page, which would select it and so stop following.
+  addEventListener("hw-select", (event) => {
+    event.stopImmediatePropagation();
+    const target = /** @type {CustomEvent<Target | null>} */ (event).detail;
+    if (!target) return;
+    take(anchorText(target));
+    if (isNarrow.peek() && !isTablet.peek()) byId("side").scrollIntoView({ block: "nearest" });
+  }, { signal, capture: true });
+  return stop;
+}
+
+/** The things of this page's picture, for the list. */
+function things() {
+  const { view } = moment.peek();
+  return thingsOf(view, partition.peek(), linksOf(view, nodesByKind(view)).map(({ id }) => id));
+}
+
+/** Lets polls ask for things of this page's picture. */
+export const letPick = () => setPicture({ things, isShown: () => shown.value === "picture", pick });
