@@ -146,10 +146,10 @@ test("subscribers are notified of a refused control of time", async () => {
   assert.ok(changes.some(({ what }) => what.has("refused")));
 });
 
-test("a different vocabulary of the server is detected", async () => {
+test("a page that an updated server does not understand has to be loaded again", async () => {
   const { sockets, FakeSocket } = fakeSockets();
   const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });
-  sockets[0].open({ schema: "other" });
+  sockets[0].onclose({ code: 4400, reason: "The lab was updated." });
   assert.equal(player.outdated, true);
 });
 

@@ -115,6 +115,14 @@ test("a pending vote is sent again after a reconnect, until it is written", asyn
   assert.equal(socket.acts().length, 2);
 });
 
+test("a page that an updated server does not understand has to be loaded again, and keeps what it shows", (t) => {
+  const { room, socket } = opened(t);
+  socket.receive({ k: "snap", upto: 7, patch: [["/pace", 1]] });
+  socket.onclose({ code: 4400, reason: "The lab was updated." });
+  assert.deepEqual([room.outdated, room.closed, room.tree], [true, "The lab was updated.", { pace: 1 }]);
+  assert.equal(FakeSocket.made.length, 1);
+});
+
 test("tiles that no longer exist are removed", (t) => {
   const { room, socket } = opened(t);
   socket.receive({ k: "tiles", tiles: { p3: ["pause", 4, 100, "orders-0", []], p4: ["play", 9, 200, "", []] } });
@@ -140,6 +148,22 @@ test("a replay tells what it shows, and staff know who catches up", (t) => {
   assert.deepEqual(room.catchingUp, { p3: 9 });
   socket.receive({ k: "catching_up", people: {} });
   assert.deepEqual(room.catchingUp, {});
+});
+
+test("the clock of a page that runs 200 ppm fast stays at class time for 90 minutes", () => {
+  let passed_ms = 0;
+  const clock = new ClassClock(() => 5_000 + passed_ms * 1.0002);
+  clock.set(0);
+  let worst_ms = 0;
+  for (; passed_ms < 90 * 60_000; passed_ms += 15_000) {
+    const sent = clock.sent_ms;
+    // The answer takes longer than the question: half of the trip is not when the server answered.
+    passed_ms += 30;
+    const class_us = (passed_ms - 20) * 1000;
+    clock.take(sent, class_us);
+    worst_ms = Math.max(worst_ms, Math.abs(clock.us / 1000 - passed_ms));
+  }
+  assert.ok(worst_ms < 40, `${worst_ms} ms`);
 });
 
 test("the clock follows the shortest round trip", () => {

@@ -1,7 +1,7 @@
 // A page's end of a class: the sections that its person may see, kept up to date, and acts with their answers.
 
 import { CLASS_SCHEMA } from "../events/class_events.gen.js";
-import { Socket } from "../live/socket.js";
+import { isOutdated, Socket } from "../live/socket.js";
 import { apply } from "../view/patch.js";
 import { ClassClock } from "./class_time.js";
 
@@ -37,6 +37,8 @@ export class ClassRoom {
   connection = "connecting";
   /** Why the server has closed the connection for good. @type {string} */
   closed = "";
+  /** The server was updated: the page has to be loaded again. */
+  outdated = false;
   clock;
   #socket;
   #seq = 0;
@@ -80,6 +82,7 @@ export class ClassRoom {
       onState: (state, _retry_in_s, final) => {
         this.connection = state;
         if (final) this.closed = final.reason || String(final.code);
+        this.outdated = isOutdated(final);
         this.#changed("connection");
       },
     }, WebSocketClass);

@@ -3,7 +3,7 @@
 import { extend } from "../recording/marks.js";
 import { Painted } from "./painted.js";
 import { Refusal } from "../refusal.js";
-import { Socket } from "./socket.js";
+import { isOutdated, Socket } from "./socket.js";
 
 /** @import { Aspect } from "../view/changes.js" */
 /** @import { WireEvent } from "../events/events.d.ts" */
@@ -30,7 +30,7 @@ export class LiveFeed {
   closed = null;
   /** The contents of `welcome`: name, user, rights, zookeeper and so on. @type {Record<string, any> | null} */
   welcome = null;
-  /** The server speaks another vocabulary: the page has to be loaded again. */
+  /** The server was updated: the page has to be loaded again. */
   outdated = false;
   /** The last frame about the exercise. @type {Record<string, any> | null} */
   exercise_state = null;
@@ -90,6 +90,7 @@ export class LiveFeed {
         this.connection = state === "open" && this.welcome?.core === "recorded" ? "recorded" : state;
         this.retry_in_s = retry_in_s;
         this.closed = final;
+        this.outdated = isOutdated(final);
         this.#tell.announce("connection");
       },
     }, WebSocketClass);
@@ -147,7 +148,6 @@ export class LiveFeed {
       case "welcome":
         this.welcome = frame;
         this.#boot = frame.boot;
-        this.outdated = frame.schema !== this.#schema;
         this.connection = frame.core === "recorded" ? "recorded" : "open";
         this.#tell.announce("connection");
         break;

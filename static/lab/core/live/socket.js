@@ -5,11 +5,16 @@ import { Refusal } from "../refusal.js";
 /** Seconds before the first and, at most, before a later attempt to connect again; each is drawn from zero to its limit. */
 const RETRY_FIRST_S = 0.5;
 const MAX_RETRY_S = 10;
+/** The server does not understand the page, as after an update: the page has to be loaded again. */
+const CLOSE_INVALID_FRAME = 4400;
 /** Close codes after which reconnecting is pointless. 4403: the right to look has ended. */
-const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
+const FINAL_CODES = new Set([CLOSE_INVALID_FRAME, 4401, 4403, 4404]);
 /** The code of one that asked too much, and how long it has to wait, seconds. */
 const CLOSE_TOO_MUCH = 4429;
 const TOO_MUCH_S = 30;
+
+/** Whether the page has to be loaded again. @param {{ code: number } | null} final */
+export const isOutdated = (final) => final?.code === CLOSE_INVALID_FRAME;
 
 /**
  * `greeting`: more fields of the hello.

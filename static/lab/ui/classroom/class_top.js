@@ -10,7 +10,7 @@ export function classTop({ door, class: info, recording, audio }) {
   const all = learners();
   const here = all.filter(([, person]) => person.presence === "here").length;
   const away = all.length - here;
-  const { state, closed } = connection.value;
+  const { state, closed, outdated } = connection.value;
   // Each measure is added to those before it.
   const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
   const at = clockText(now_us.value);
@@ -28,7 +28,8 @@ export function classTop({ door, class: info, recording, audio }) {
     ${info?.ended ? "" : html`<button class="chip"
       @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
         t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
-    ${closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
+    ${outdated ? html`<span role="alert"><a class="tag warn" href="">${t("connection.outdated")}</a></span>`
+      : closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
       : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
 }
 

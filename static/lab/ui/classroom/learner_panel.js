@@ -250,7 +250,8 @@ class HwClassPanel extends HwElement {
 
   render() {
     const { mine, class: info } = tree.value;
-    const { closed, state } = connection.value;
+    const { closed, state, outdated } = connection.value;
+    if (outdated) return html`<div class="class-panel"><p><a href="">${t("connection.outdated")}</a></p></div>`;
     if (closed && state !== "open") return html`<div class="class-panel"><p>${t("board.closed", { why: closed })}</p></div>`;
     if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
     if (info?.ended) return html`<div class="class-panel"><p>${t("board.mine.ended")}</p><div class="button-row">

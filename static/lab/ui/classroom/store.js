@@ -15,8 +15,11 @@ const STUCK_ORDER = ["asks", "struggles", "idle", "late", ""];
 export const tree = signal({});
 /** @type {Signal<Record<string, Tile>>} */
 export const tiles = signal({});
-/** @type {Signal<{ state: "connecting" | "open" | "lost", closed: string }>} */
-export const connection = signal({ state: "connecting", closed: "" });
+/**
+ * `outdated`: the page has to be loaded again.
+ * @type {Signal<{ state: "connecting" | "open" | "lost", closed: string, outdated: boolean }>}
+ */
+export const connection = signal({ state: "connecting", closed: "", outdated: false });
 /** Class time in microseconds, once a second. */
 export const now_us = signal(0);
 /** @type {Signal<{ learners: number, observers: number } | null>} */
@@ -57,7 +60,7 @@ export function changed(what, from) {
   else if (what === "said") said.value = from.said;
   else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
   else {
-    connection.value = { state: from.connection, closed: from.closed };
+    connection.value = { state: from.connection, closed: from.closed, outdated: from.outdated };
     now_us.value = from.clock.us; // Until then it was not known.
   }
 }
