@@ -24,8 +24,8 @@ DEBRIEF = -1
 
 
 class DueText(NamedTuple):
-    """A part of a text without markup. It is due with step `step` (DEBRIEF: after the last), or when hint `hint` was
-    given.
+    """A part of a text without markup. It is due with step `step` (DEBRIEF: after the last); that of hint `hint` when
+    the hint was given, not before the first step that it helps with.
     """
 
     words: str
@@ -37,7 +37,8 @@ def due_texts(exercise: Exercise) -> list[DueText]:
     """All texts of a lesson that are not due when it starts, in both languages."""
     found = [*_of_steps(exercise), *_of_debrief(exercise)]
     for place, hint in enumerate(exercise.hints):
-        found += [DueText(words, hint=place) for words in _parts(hint)]
+        step = min((at for at, one in enumerate(exercise.steps) if place in exercise.hints_for(one.id)), default=0)
+        found += [DueText(words, step=step, hint=place) for words in _parts(hint)]
     known = " ".join([exercise.brief.en, exercise.brief.zh, exercise.title.en, exercise.title.zh])
     return [one for one in found if one.words not in known]
 
