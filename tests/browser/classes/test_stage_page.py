@@ -133,6 +133,23 @@ def test_a_state_is_announced_and_opened_with_one_press(staff: Page, learners: t
     expect(noah.get_by_role("button", name="Instructor is presenting")).to_have_attribute("aria-pressed", "false")
 
 
+def test_who_takes_a_state_while_held_works_alone_in_it_afterwards(staff: Page, learners: tuple[Page, Page]) -> None:
+    ada, noah = learners
+    staff.get_by_role("button", name="Lead the class").click()
+    following(noah, "Instructor")
+    staff.get_by_role("button", name="Share this state with all").click()
+    staff.get_by_role("button", name="Hold everyone").click()
+    held = noah.locator("hw-unavailable", has_text="asks for your attention")
+    expect(held).to_be_visible()
+    before = noah.url.split("?")[0]
+    noah.get_by_role("button", name="Continue from it").click()
+    expect(noah).not_to_have_url(re.compile(re.escape(before)))
+    expect(held).to_be_visible()
+    staff.get_by_role("button", name=re.compile("^Release")).click()
+    on_their_own(noah)
+    following(ada, "Instructor")
+
+
 def test_the_board_and_the_big_screen_show_the_newest_code(staff: Page, newcomer: Callable[[], Page]) -> None:
     """Also one that was renewed while the screen was not connected."""
     door = staff.context.new_page()

@@ -31,6 +31,9 @@ import { stage } from "./stage.js";
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 /** @import { PageView } from "../../../core/player/page_view.js" */
 
+/** Whether who is held wants to work alone afterwards, also in the page of another run. */
+const ALONE = "highwater.alone";
+
 /** @param {string} slug of the class */
 export function enterClass(slug) {
   const room = connect(slug, "lab", (frame) => {
@@ -59,8 +62,8 @@ export function enterClass(slug) {
 /** Clears the class from the page and says why when its connection is closed for good, for example because the person was removed. */
 function forgetWhenClosed() {
   effect(() => {
-    const { state, closed } = connection.value;
-    if (!closed || state === "open") return; // The reason comes with the end.
+    const { state, closed, outdated } = connection.value;
+    if (!closed || state === "open" || outdated) return; // The reason comes with the end.
     tree.value = {};
     notify("bad", t("board.closed", { why: closed }));
   });
@@ -120,10 +123,14 @@ function followLead() {
     }
     if (leadView && from && !from.isStage) led(/** @type {PageView} */ (/** @type {unknown} */ (leadView)), term);
     setHeld(Boolean(hold) && !mine?.out_of_hold && Boolean(from));
+    if (!mine) return;
+    if (!isHeld.peek()) sessionStorage.removeItem(ALONE);
+    else if (sessionStorage.getItem(ALONE)) returnsAfterHold.value = true;
   });
-  // A state of the class is taken for work alone.
+  // A state of the class is taken for work alone; the page of the new run returns to it after a hold.
   addEventListener("hw-works-alone", () => {
-    if (isFollowing.peek()) leave();
+    if (isHeld.peek()) sessionStorage.setItem(ALONE, "held");
+    else if (isFollowing.peek()) leave();
   });
   // Sends whether this page follows, only after a change and only while another person is followed.
   let told = false;
