@@ -97,3 +97,35 @@ def test_bar_of_who_presents_has_room_for_its_controls(staff: Page, phone: Page)
     expect(page.locator(".hw-strips")).to_be_visible()
     assert page.evaluate(OVERLAPS) == []
     nothing_sticks_out(page)
+
+
+CUT = """(what) => [...document.querySelectorAll(what)]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+  .map((one) => one.textContent.trim())"""
+"""Texts that do not fit into their element."""
+
+RENAME = """async (name) => {
+  const { src } = document.querySelector("script[src$='/ui/pages/lab/main.js']");
+  const { lead } = await import(src.replace("/ui/pages/lab/main.js", "/ui/store/follow.js"));
+  lead.value = { ...lead.value, name };
+}"""
+
+
+def test_who_follows_sees_whom_and_the_whole_sentence(staff: Page, phone: Page) -> None:
+    staff.get_by_role("button", name="Lead the class").click()
+    sentence = phone.locator("hw-unavailable .unavailable")
+    expect(sentence).to_contain_text("You are following Instructor.")
+    phone.evaluate(RENAME, "Adaeze Okafor-Montgomery")
+    expect(sentence).to_contain_text("You are following Adaeze Okafor-Montgomery.")
+    for language in ("en", "zh-CN"):
+        assert phone.evaluate(CUT, ".unavailable, .unavailable p, .unavailable .btn") == []
+        assert phone.evaluate(OVERLAPS) == []
+        nothing_sticks_out(phone)
+        for shown in (sentence, phone.locator(".top .avatar"), phone.locator(".top [data-preference=theme]")):
+            expect(shown).to_be_in_viewport(ratio=1)
+        if language == "en":
+            phone.locator("[data-preference=language]").last.click()
+            expect(phone.locator("html")).to_have_attribute("lang", "zh-CN")
+            expect(sentence).to_contain_text("Instructor")
+            phone.evaluate(RENAME, "Adaeze Okafor-Montgomery")
+            expect(sentence).to_contain_text("Adaeze")
