@@ -12,7 +12,7 @@ LESSON = "001-high-watermark-two-fetches"
 NAMES = ("Ada Okafor", "Tomás Ruiz", "陈宇", "Priya Nair")
 #: What each types, pressed Enter after it: how far they are in the lesson.
 LINES = ("producer open p1 --acks all", "producer send p1 orders-0 k:v")
-STEPS = (14, 6, 3, 0)
+STEPS = (14, 10, 8, 0)
 
 
 def walk(tour: Tour) -> None:
