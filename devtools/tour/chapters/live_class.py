@@ -109,8 +109,8 @@ def _ask(board: Page, learners: list[Page]) -> None:
     form.locator("[name=anonymous]").uncheck()
     form.locator("button.pri").click()
     board.locator("hw-poll-panel .button-row button").first.click()
-    for page, choice in zip(learners[:3], (0, 1, 0), strict=True):
-        page.locator(".class-panel [name=answer]").nth(choice).check()
+    for page, place in zip(learners[:3], (0, 1, 0), strict=True):
+        page.locator(".class-panel [name=answer]").nth(place).check()
         page.locator(".class-panel .card form button.pri").click()
     until(board, lambda: "3 of 4" in board.locator("hw-poll-panel").inner_text(), "three answers")
 
