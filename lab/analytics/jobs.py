@@ -67,8 +67,8 @@ class Job:
     is_first: bool = False
     """Whether Spark was started for it."""
     worker: "subprocess.Popen[bytes] | None" = None
-    asker: int | None = None
-    """The account of who began it; None for the lab itself."""
+    requester_id: int | None = None
+    """The account that requested it; None for the lab itself."""
 
     @property
     def is_over(self) -> bool:
@@ -102,25 +102,27 @@ class Analyst:
         return self.begin(START, StartTask(), "build")
 
     def build(
-        self, folder: BranchFolder, task: BuildTask, priority: Priority = "page", asker: int | None = None
+        self, folder: BranchFolder, task: BuildTask, priority: Priority = "page", requester_id: int | None = None
     ) -> Job:
         """A job that updates the tables from a branch, or the one in progress. Raises Refusal as `begin`."""
-        return self.begin(branch_id(folder.run, folder.branch), task, priority, asker)
+        return self.begin(branch_id(folder.run, folder.branch), task, priority, requester_id)
 
-    def begin(self, of: str, task: Task, priority: Priority = "page", asker: int | None = None) -> Job:
+    def begin(self, of: str, task: Task, priority: Priority = "page", requester_id: int | None = None) -> Job:
         """A job for a subject, or the one in progress for it, which then gets the higher of both priorities. The worker
         runs one job at a time; waiting jobs are ordered by priority, then by age.
 
-        Raises Refusal (429) if `asker`, an account, has begun `MAX_OF_PERSON` jobs that are not over.
+        Raises Refusal (429) if `requester_id`, an account, has begun `MAX_OF_PERSON` jobs that are not over.
         """
         with self._lock:
             for job in self._jobs.values():
                 if job.of == of and not job.is_over:
                     job.priority = min(job.priority, priority, key=PRIORITIES.index)
                     return job
-            self._limit_jobs_per_user(asker)
+            self._limit_jobs_per_user(requester_id)
             self._cancel_warm_up()
-            job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running, asker=asker)
+            job = Job(
+                f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running, requester_id=requester_id
+            )
             self._keep(job)
             self._next()
             return job
@@ -197,10 +199,10 @@ class Analyst:
             worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
             worker.stdin.flush()
 
-    def _limit_jobs_per_user(self, asker: int | None) -> None:
-        if asker is None:
+    def _limit_jobs_per_user(self, requester_id: int | None) -> None:
+        if requester_id is None:
             return
-        count = sum(job.asker == asker and not job.is_over for job in self._jobs.values())
+        count = sum(job.requester_id == requester_id and not job.is_over for job in self._jobs.values())
         if count >= MAX_OF_PERSON:
             raise Refusal("refusal.many_analyses", HTTPStatus.TOO_MANY_REQUESTS, count=count, max=MAX_OF_PERSON)
 

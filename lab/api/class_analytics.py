@@ -117,7 +117,7 @@ def _begin(classroom: Class, found: list[FoundLog], asker: int) -> tuple[Job | N
     if not is_behind(found, [name for name in CLASS_TABLES if name != STEPS], slug):
         return None, 0.0
     task = LogsTask(str(settings.TABLES), orders_of(found), CLASS_TABLES)
-    return analyst().begin(_build_of(slug), task, asker=asker), 0.0
+    return analyst().begin(_build_of(slug), task, requester_id=asker), 0.0
 
 
 def orders_of(found: list[FoundLog]) -> tuple[LogOrder, ...]:

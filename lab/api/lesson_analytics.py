@@ -114,7 +114,7 @@ async def _begin_all(user: User) -> Job | None:
     if not found or not await asyncio.to_thread(is_behind, found, LESSON_TABLES, ALL):
         return None
     task = LogsTask(str(settings.TABLES), orders_of(found), (*LESSON_TABLES, *OWN_TABLES))
-    return await asyncio.to_thread(analyst().begin, _EVERYBODY, task, asker=user.pk)
+    return await asyncio.to_thread(analyst().begin, _EVERYBODY, task, requester_id=user.pk)
 
 
 async def _begin_own(user: User) -> Job | None:
@@ -123,7 +123,7 @@ async def _begin_own(user: User) -> Job | None:
     if found is None or not await asyncio.to_thread(is_behind, [found], OWN_TABLES, name):
         return None
     task = LogsTask(str(settings.TABLES), orders_of([found]), OWN_TABLES)
-    return await asyncio.to_thread(analyst().begin, name, task, asker=user.pk)
+    return await asyncio.to_thread(analyst().begin, name, task, requester_id=user.pk)
 
 
 @require_GET

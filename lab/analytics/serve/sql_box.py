@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     build: int
 
 
-async def ask(store: Store, build: Build, query: str, visible: Visible, asker: int | None = None) -> Answer:
+async def ask(store: Store, build: Build, query: str, visible: Visible, requester_id: int | None = None) -> Answer:
     """The result of a query in DuckDB on a build.
 
     Args:
@@ -62,7 +62,7 @@ async def ask(store: Store, build: Build, query: str, visible: Visible, asker: i
         build: the version of the tables.
         query: one `select`.
         visible: the units that the user may see.
-        asker: the user, who may run one query at a time; None for the operator.
+        requester_id: the user, who may run one query at a time; None for the operator.
 
     Raises Refusal: an error with its line; an exceeded limit; another running query of the user.
     """
@@ -70,17 +70,17 @@ async def ask(store: Store, build: Build, query: str, visible: Visible, asker: i
         raise Refusal("refusal.sql_empty")
     if len(query) > MAX_QUERY:
         raise Refusal("refusal.sql_long", limit=MAX_QUERY)
-    if asker in _asking:
+    if requester_id in _asking:
         raise Refusal("refusal.sql_busy", 429)
     began_s = time.monotonic()
-    if asker is not None:
-        _asking.add(asker)
+    if requester_id is not None:
+        _asking.add(requester_id)
     try:
         order = msgspec.json.encode(await asyncio.to_thread(_order, store, build, query, visible))
         said = await _within_limits(order)
     finally:
-        if asker is not None:
-            _asking.discard(asker)
+        if requester_id is not None:
+            _asking.discard(requester_id)
     return _answer(said, round((time.monotonic() - began_s) * 1_000), build.number)
 
 

@@ -241,20 +241,20 @@ def test_cancelled_job_stops_at_its_current_stage(hands: Hands, monkeypatch: pyt
 
 
 def test_jobs_per_person_are_limited_and_others_are_not_affected(hands: Hands) -> None:
-    own = [hands.begin(f"own{n}", NOTHING, asker=7) for n in range(jobs.MAX_OF_PERSON)]
+    own = [hands.begin(f"own{n}", NOTHING, requester_id=7) for n in range(jobs.MAX_OF_PERSON)]
     with pytest.raises(Refusal) as refused:
-        hands.begin("more", NOTHING, asker=7)
+        hands.begin("more", NOTHING, requester_id=7)
     assert (refused.value.status, refused.value.id) == (429, "refusal.many_analyses")
     # A job in progress does not count as new; other users and the lab itself are not affected.
-    assert hands.begin("own1", NOTHING, asker=7) is own[1]
-    assert hands.begin("more", NOTHING, asker=8).asker == 8
+    assert hands.begin("own1", NOTHING, requester_id=7) is own[1]
+    assert hands.begin("more", NOTHING, requester_id=8).requester_id == 8
     for n in range(jobs.MAX_OF_PERSON + 1):
         hands.begin(f"of the lab {n}", NOTHING, "watch")
     # One that is over makes room for one.
     hands.cancel("own2", own[2].id)
-    hands.begin("another", NOTHING, asker=7)
+    hands.begin("another", NOTHING, requester_id=7)
     with pytest.raises(Refusal):
-        hands.begin("yet another", NOTHING, asker=7)
+        hands.begin("yet another", NOTHING, requester_id=7)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def plant() -> Iterator[Plant]:
     """Queues a job that no worker gets."""
     planted: list[Job] = []
 
-    def one(of: str, asker: int | None = None) -> Job:
-        job = Job(f"p{len(planted)}", of, BuildTask("", ()), asker=asker)
+    def one(of: str, requester_id: int | None = None) -> Job:
+        job = Job(f"p{len(planted)}", of, BuildTask("", ()), requester_id=requester_id)
         analyst()._jobs[job.id] = job
         planted.append(job)
         return job
@@ -80,7 +80,7 @@ def test_waiting_jobs_per_person_are_limited(visitor: Visitor, plant: Plant) -> 
     slug = visitor.new_run(brokers="1")
     user = user_named("job-eager")
     for n in range(MAX_OF_PERSON):
-        plant(f"other{n}/main", asker=user.pk)
+        plant(f"other{n}/main", requester_id=user.pk)
     start = f"/api/runs/{slug}/main/analytics/tables/start"
     refused = visitor.post_json(start, {})
     assert refused.status == 429

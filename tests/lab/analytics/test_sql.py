@@ -222,10 +222,10 @@ def test_endless_or_too_large_query_is_stopped_and_reported(made: Made, monkeypa
     began_s = time.monotonic()
 
     async def two() -> Any:
-        first = asyncio.create_task(ask(*made, ENDLESS, INSTRUCTOR, asker=1))
+        first = asyncio.create_task(ask(*made, ENDLESS, INSTRUCTOR, requester_id=1))
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as busy:
-            await ask(*made, "select 1", INSTRUCTOR, asker=1)
+            await ask(*made, "select 1", INSTRUCTOR, requester_id=1)
         assert busy.value.id == "refusal.sql_busy"
         return await first
 
