@@ -50,5 +50,5 @@ def work_lines(taught: Taught) -> Iterator[str]:
     for learner in taught.learners:
         person = taught.board.person(learner.p)
         if learner.manner.stuck:
-            said = f"{person['stuck']} ({person['stuck_why']})" if person.get("stuck") else "no one to worry about"
-            yield f"{learner.name:17} {learner.p}: the board says {said}, at step {person.get('step', 1)}"
+            said = f"as {person['stuck']} ({person['stuck_why']})" if person.get("stuck") else "not as stuck"
+            yield f"{learner.name}: the board shows {learner.p} {said}, at step {person.get('step', 1)}"

@@ -32,6 +32,8 @@ SEED = 20261
 ROLE_S = 0.11
 """Between two roles that are given: staff may do ten things a second."""
 LOOK_S = 1.0
+LESSON_S = 400.0
+"""How long a quick learner may take for a lesson, on a busy machine."""
 CHAPTER = "replicate"
 """Of the course: what a rehearsed class is about."""
 
@@ -178,7 +180,8 @@ class Rehearsal:
             self._stay(learner.come_and_go())
         if self._plan.waits:
             quick = [one for one in taught.learners if one.manner.plays_on]
-            await until("learners who do the lesson", lambda: all(one.has_done_lesson.is_set() for one in quick))
+            is_done = "quick learners who have done the lesson"
+            await until(is_done, lambda: all(one.has_done_lesson.is_set() for one in quick), LESSON_S)
 
     async def _make_observer(self, board: Board, participant: Participant) -> None:
         """All come in as learners; the instructor gives other roles."""

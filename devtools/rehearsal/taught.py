@@ -8,7 +8,7 @@ from typing import Protocol
 from devtools.rehearsal.door import StartedClass
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.learners import Learner
-from devtools.rehearsal.patience import patience
+from devtools.rehearsal.patience import PATIENCE_S, patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Observer
 from lab.exercises.lesson import Exercise
 
@@ -44,8 +44,8 @@ class Taught:
         return [one for one in self.learners if one.is_here.is_set() and not one.code and not one.manner.stuck]
 
 
-async def until(awaited: str, holds: Callable[[], bool]) -> None:
-    """Waits until it holds. `awaited` completes "waited in vain for"."""
-    async with patience(awaited):
+async def until(awaited: str, holds: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
+    """Waits until it holds, at most so long. `awaited` completes "waited in vain for"."""
+    async with patience(awaited, seconds):
         while not holds():
             await asyncio.sleep(LOOK_S)
