@@ -80,16 +80,3 @@ def test_every_fault_names_what_shows_it(document: str, heading: str) -> None:
             path, _, name = one.partition("::")
             assert not name or name in names_in(path), one
             assert (ROOT / "tests" / path).is_file(), one
-
-
-def test_every_fault_of_a_class_names_what_shows_it() -> None:
-    table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Faults and abuse, and their tests")[2]
-    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) >= 14
-    figures = {f"{bar.bench}: {bar.name}" for bar in BARS}
-    for row in rows:
-        shown = re.findall(r"`([^`]+)`", row.split(" | ")[2])
-        assert shown, row
-        for one in shown:
-            path, _, name = one.partition("::")
-            assert one in figures or name in names_in(path), one
