@@ -10,31 +10,46 @@ from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.shared import Deltas, SharedFrames
 
 MAX_UNACKED_BYTES = 256 * 1024
+MIN_UNACKED_BYTES = 16 * 1024
 MAX_UNACKED_FRAMES = 8
+SLOW_S, FAST_S = 1.0, 0.5
+"""A frame that is acknowledged later than after `SLOW_S` halves the window in bytes, sooner than `FAST_S` doubles it:
+what waits in front of a slow link is old when it arrives.
+"""
 MAX_MISSED_EVENTS = 2_000
 """A page that missed this number of events while the window was closed gets a snapshot instead."""
 
 
 class Window:
-    """Frames in flight to a page."""
+    """Frames in flight to a page. Instants are in seconds of any clock that does not jump."""
 
     def __init__(self) -> None:
-        self._frames: deque[tuple[int, int]] = deque()
+        self._frames: deque[tuple[int, int, float]] = deque()
         self._bytes = 0
+        self._max_bytes = MAX_UNACKED_BYTES
 
     @property
     def is_open(self) -> bool:
-        return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < MAX_UNACKED_BYTES
+        return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < self._max_bytes
 
-    def sent(self, seq: int, size: int) -> None:
+    def sent(self, seq: int, size: int, now_s: float) -> None:
         """A frame of `size` bytes was sent whose last event is `seq`."""
-        self._frames.append((seq, size))
+        self._frames.append((seq, size, now_s))
         self._bytes += size
 
-    def acknowledged(self, seq: int) -> None:
+    def acknowledged(self, seq: int, now_s: float) -> None:
         """The page has everything up to `seq`."""
+        delay_s = None
         while self._frames and self._frames[0][0] <= seq:
-            self._bytes -= self._frames.popleft()[1]
+            _, size, sent_s = self._frames.popleft()
+            self._bytes -= size
+            delay_s = now_s - sent_s
+        if delay_s is None:
+            return
+        if delay_s > SLOW_S:
+            self._max_bytes = max(MIN_UNACKED_BYTES, self._max_bytes // 2)
+        elif delay_s < FAST_S:
+            self._max_bytes = min(MAX_UNACKED_BYTES, self._max_bytes * 2)
 
 
 class SnapshotNeeded:
@@ -75,14 +90,14 @@ class Feed:
         self._dirty = False
         return self._shared.deltas(ring, position, sent_ms, clock)
 
-    def sent(self, deltas: Deltas) -> None:
+    def sent(self, deltas: Deltas, now_s: float) -> None:
         self.position = deltas.last_seq
-        self.window.sent(deltas.last_seq, len(deltas.frame))
+        self.window.sent(deltas.last_seq, len(deltas.frame), now_s)
 
-    def snapped(self, seq: int, size: int) -> int:
+    def snapped(self, seq: int, size: int, now_s: float) -> int:
         """A snapshot of the state after `seq` was sent. Returns how many events the page skips."""
         skipped = 0 if self.position is None else max(0, seq - self.position)
         self.position = seq
         self._dirty = False
-        self.window.sent(seq, size)
+        self.window.sent(seq, size, now_s)
         return skipped

@@ -83,6 +83,7 @@ class Watcher:
         self.lab = lab
         self._visitor = visitor
         self._feed = Feed(have if have and boot == lab.boot else None, lab.shared)
+        self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
@@ -113,7 +114,7 @@ class Watcher:
 
     def acknowledged(self, seq: int) -> None:
         """The page has everything up to `seq`."""
-        self._feed.window.acknowledged(seq)
+        self._feed.window.acknowledged(seq, self._loop.time())
         if self._feed.is_dirty:
             self._has_news = True
             self._wake.set()
@@ -187,10 +188,10 @@ class Watcher:
         found = self._feed.next(lab.ring, wall_ms(), encoded)
         if isinstance(found, SnapshotNeeded):
             snapshot = await lab.snapshot()
-            skipped = self._feed.snapped(snapshot.seq, len(snapshot.state))
+            skipped = self._feed.snapped(snapshot.seq, len(snapshot.state), self._loop.time())
             return lab.shared.snap(snapshot, skipped)
         if found is not None:
-            self._feed.sent(found)
+            self._feed.sent(found, self._loop.time())
             if found.has_clock:
                 self._sent_clock = clock
                 # Nothing is left to send until time moves.

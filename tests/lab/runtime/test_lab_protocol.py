@@ -25,6 +25,7 @@ from lab.runtime.streaming.feed import (
     MAX_MISSED_EVENTS,
     MAX_UNACKED_BYTES,
     MAX_UNACKED_FRAMES,
+    MIN_UNACKED_BYTES,
     Feed,
     SnapshotNeeded,
 )
@@ -132,7 +133,7 @@ def test_new_page_gets_a_snapshot_and_then_every_event() -> None:
     ring = filled(Ring(0), 10)
     feed = Feed(None, SharedFrames())
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
-    assert feed.snapped(10, 1000) == 0
+    assert feed.snapped(10, 1000, 0.0) == 0
     assert feed.next(ring, 0) is None
     filled(ring, 2)
     assert seqs(feed.next(ring, 0)) == [11, 12]
@@ -145,8 +146,8 @@ def test_reconnecting_page_gets_missed_events() -> None:
     while (found := feed.next(ring, 0)) is not None:
         got += seqs(found)
         assert isinstance(found, Deltas)
-        feed.sent(found)
-        feed.window.acknowledged(found.last_seq)
+        feed.sent(found, 0.0)
+        feed.window.acknowledged(found.last_seq, 0.0)
     assert got == list(range(201, 3_001))
 
 
@@ -155,7 +156,7 @@ def test_page_beyond_the_ring_gets_a_snapshot(have: int) -> None:
     ring = filled(Ring(0, capacity=100), 3_000)
     feed = Feed(have, SharedFrames())
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
-    assert feed.snapped(3_000, 1) == max(0, 3_000 - have)
+    assert feed.snapped(3_000, 1, 0.0) == max(0, 3_000 - have)
 
 
 def test_frames_are_bounded() -> None:
@@ -186,10 +187,10 @@ def test_eight_unacknowledged_frames_close_the_window() -> None:
     for _ in range(MAX_UNACKED_FRAMES):
         found = feed.next(ring, 0)
         assert isinstance(found, Deltas)
-        feed.sent(found)
+        feed.sent(found, 0.0)
         filled(ring, 1)
     assert feed.next(ring, 0) is None
-    feed.window.acknowledged(1)
+    feed.window.acknowledged(1, 0.0)
     assert seqs(feed.next(ring, 0)) == [9]
 
 
@@ -199,9 +200,34 @@ def test_unacknowledged_256_kb_close_the_window() -> None:
     sent = 0
     while (found := feed.next(ring, 0)) is not None:
         assert isinstance(found, Deltas)
-        feed.sent(found)
+        feed.sent(found, 0.0)
         sent += len(found.frame)
     assert MAX_UNACKED_BYTES <= sent < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+
+
+def test_window_follows_a_slow_link_and_opens_again() -> None:
+    ring = filled(Ring(0), 60, size=40_000)
+    feed = Feed(0, SharedFrames())
+
+    def in_flight(now_s: float) -> int:
+        sent = 0
+        while (found := feed.next(ring, 0)) is not None:
+            assert isinstance(found, Deltas)
+            feed.sent(found, now_s)
+            sent += len(found.frame)
+        return sent
+
+    assert in_flight(0.0) >= MAX_UNACKED_BYTES
+    for now_s in range(2, 12, 2):
+        assert feed.position is not None
+        feed.window.acknowledged(feed.position, float(now_s))
+        sent = in_flight(float(now_s))
+    assert sent < MAX_BYTES_PER_FRAME + MIN_UNACKED_BYTES, "one frame at a time"
+    for _ in range(6):
+        feed.window.acknowledged(feed.position, 10.1)
+        filled(ring, 10, size=40_000)
+        sent = in_flight(10.0)
+    assert sent >= MAX_UNACKED_BYTES
 
 
 def blocked_feed(ring: Ring) -> Feed:
@@ -211,7 +237,7 @@ def blocked_feed(ring: Ring) -> Feed:
         filled(ring, 1)
         found = feed.next(ring, 0)
         assert isinstance(found, Deltas)
-        feed.sent(found)
+        feed.sent(found, 0.0)
     return feed
 
 
@@ -220,7 +246,7 @@ def test_short_gap_of_a_closed_window_is_filled_with_events() -> None:
     feed = blocked_feed(ring)
     filled(ring, MAX_MISSED_EVENTS - 1)
     assert feed.next(ring, 0) is None
-    feed.window.acknowledged(8)
+    feed.window.acknowledged(8, 0.0)
     assert seqs(feed.next(ring, 0))[0] == 9
 
 
@@ -229,9 +255,9 @@ def test_long_gap_of_a_closed_window_is_filled_with_a_snapshot() -> None:
     feed = blocked_feed(ring)
     filled(ring, MAX_MISSED_EVENTS)
     assert feed.next(ring, 0) is None
-    feed.window.acknowledged(8)
+    feed.window.acknowledged(8, 0.0)
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
-    assert feed.snapped(ring.last_seq, 5_000) == MAX_MISSED_EVENTS
+    assert feed.snapped(ring.last_seq, 5_000, 0.0) == MAX_MISSED_EVENTS
     filled(ring, 1)
     assert seqs(feed.next(ring, 0)) == [ring.last_seq]
 
@@ -246,22 +272,22 @@ def test_page_reaches_the_newest_state_whatever_it_acknowledges() -> None:
         for _ in range(200):
             filled(ring, random_numbers.choice((0, 1, 5, 700)))
             if random_numbers.random() < 0.5 and at >= 0:
-                feed.window.acknowledged(at)
+                feed.window.acknowledged(at, 0.0)
             found = feed.next(ring, 0)
             if isinstance(found, SnapshotNeeded):
                 at = ring.last_seq
-                feed.snapped(at, 10_000)
+                feed.snapped(at, 10_000, 0.0)
             elif found is not None:
                 assert seqs(found)[0] == at + 1
                 at = found.last_seq
-                feed.sent(found)
-        feed.window.acknowledged(at)
+                feed.sent(found, 0.0)
+        feed.window.acknowledged(at, 0.0)
         while (found := feed.next(ring, 0)) is not None:
             if isinstance(found, SnapshotNeeded):
                 at = ring.last_seq
-                feed.snapped(at, 10_000)
+                feed.snapped(at, 10_000, 0.0)
             else:
                 at = found.last_seq
-                feed.sent(found)
-            feed.window.acknowledged(at)
+                feed.sent(found, 0.0)
+            feed.window.acknowledged(at, 0.0)
         assert at == ring.last_seq, f"seed {seed}"
