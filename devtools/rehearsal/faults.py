@@ -148,7 +148,8 @@ class Faults:
     async def _rubbish(self) -> None:
         """Frames that are no frames, and one that is too large, from a learner's second page."""
         learner, codes = self._learner(), []
-        for frames in (RUBBISH * 5, ("x" * TOO_LARGE,)):
+        # The rubbish last: after it, the server refuses further pages of the learner for a while.
+        for frames in (("x" * TOO_LARGE,), RUBBISH * 5):
             socket = learner.visitor.socket(f"/ws/classes/{learner.slug}/")
             async with patience("the end of a socket that sends rubbish"), socket as connection:
                 await connection.send(CLASS_HELLO)
@@ -159,14 +160,15 @@ class Faults:
                 codes.append(connection.close_code)
         before = self._figures.lost
         is_there = await learner.act("mark")
-        held = codes[0] == CLOSE_INVALID_FRAME and codes[1] is not None and is_there and self._figures.lost == before
-        self._note("invalid frames and one of 1.1 MB", f"closed with {codes[0]} and {codes[1]}", held)
+        held = codes[0] is not None and codes[1] == CLOSE_INVALID_FRAME and is_there and self._figures.lost == before
+        self._note("invalid frames and one of 1.1 MB", f"closed with {codes[1]} and {codes[0]}", held)
 
     # What is lost, and comes back
 
     async def _lose_sockets(self) -> None:
         astray = self._figures.astray
-        learners = self._taught.at_work()[:KILLED_SOCKETS]
+        # Not the one who has just sent rubbish, whom the server holds off.
+        learners = self._taught.at_work()[1 : 1 + KILLED_SOCKETS]
 
         async def lose(learner: Learner) -> float:
             async def go() -> None:

@@ -11,6 +11,8 @@ from lab.runtime.streaming.shared import Deltas, SharedFrames
 
 MAX_UNACKED_BYTES = 256 * 1024
 MIN_UNACKED_BYTES = 16 * 1024
+FIRST_UNACKED_BYTES = 64 * 1024
+"""Until it is known how fast the link is."""
 MAX_UNACKED_FRAMES = 8
 SLOW_S, FAST_S = 1.0, 0.5
 """A frame that is acknowledged later than after `SLOW_S` halves the window in bytes, sooner than `FAST_S` doubles it:
@@ -26,7 +28,7 @@ class Window:
     def __init__(self) -> None:
         self._frames: deque[tuple[int, int, float]] = deque()
         self._bytes = 0
-        self._max_bytes = MAX_UNACKED_BYTES
+        self._max_bytes = FIRST_UNACKED_BYTES
 
     @property
     def is_open(self) -> bool:
