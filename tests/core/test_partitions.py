@@ -12,6 +12,7 @@ from broker_core.partitions import (
     partition_of,
     requested_partition,
     sorted_partitions,
+    split_replica,
     topic_of,
 )
 
@@ -43,6 +44,12 @@ def test_replica_is_parsed_from_its_name() -> None:
     assert replica == ("orders-0", 12)
     assert (str(replica), replica.node) == ("orders-0@b12", "b12")
     assert partition_of("orders-0@b12") == partition_of("orders-0") == "orders-0"
+
+
+def test_reference_of_a_lesson_has_a_role_instead_of_a_node() -> None:
+    assert split_replica("orders-0@b1") == ("orders-0", "b1")
+    assert split_replica("orders-0@leader") == ("orders-0", "leader")
+    assert split_replica("orders-0") == ("orders-0", "")
 
 
 def test_only_brokers_have_a_broker_id() -> None:
