@@ -22,6 +22,7 @@ from lab.protocol.frames import (
     parse,
 )
 from lab.runtime.streaming.feed import (
+    FIRST_UNACKED_BYTES,
     MAX_MISSED_EVENTS,
     MAX_UNACKED_BYTES,
     MAX_UNACKED_FRAMES,
@@ -194,39 +195,43 @@ def test_eight_unacknowledged_frames_close_the_window() -> None:
     assert seqs(feed.next(ring, 0)) == [9]
 
 
-def test_unacknowledged_256_kb_close_the_window() -> None:
-    ring = filled(Ring(0), 30, size=40_000)
-    feed = Feed(0, SharedFrames())
+def in_flight(feed: Feed, ring: Ring, now_s: float) -> int:
+    """Sends until the window is closed, and returns the number of bytes sent."""
     sent = 0
     while (found := feed.next(ring, 0)) is not None:
         assert isinstance(found, Deltas)
-        feed.sent(found, 0.0)
+        feed.sent(found, now_s)
         sent += len(found.frame)
-    assert MAX_UNACKED_BYTES <= sent < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+    return sent
+
+
+def acknowledge(feed: Feed, now_s: float) -> None:
+    assert feed.position is not None
+    feed.window.acknowledged(feed.position, now_s)
+
+
+def test_unacknowledged_256_kb_close_the_window_of_a_fast_page() -> None:
+    ring = filled(Ring(0), 60, size=40_000)
+    feed = Feed(0, SharedFrames())
+    for _ in range(3):
+        sent = in_flight(feed, ring, 0.0)
+        acknowledge(feed, 0.1)
+    assert FIRST_UNACKED_BYTES < sent < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+    filled(ring, 30, size=40_000)
+    assert MAX_UNACKED_BYTES <= in_flight(feed, ring, 0.2) < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
 
 
 def test_window_follows_a_slow_link_and_opens_again() -> None:
-    ring = filled(Ring(0), 60, size=40_000)
+    ring = filled(Ring(0), 100, size=40_000)
     feed = Feed(0, SharedFrames())
-
-    def in_flight(now_s: float) -> int:
-        sent = 0
-        while (found := feed.next(ring, 0)) is not None:
-            assert isinstance(found, Deltas)
-            feed.sent(found, now_s)
-            sent += len(found.frame)
-        return sent
-
-    assert in_flight(0.0) >= MAX_UNACKED_BYTES
-    for now_s in range(2, 12, 2):
-        assert feed.position is not None
-        feed.window.acknowledged(feed.position, float(now_s))
-        sent = in_flight(float(now_s))
+    for now_s in range(0, 12, 2):
+        sent = in_flight(feed, ring, float(now_s))
+        acknowledge(feed, now_s + 2.0)
     assert sent < MAX_BYTES_PER_FRAME + MIN_UNACKED_BYTES, "one frame at a time"
     for _ in range(6):
-        feed.window.acknowledged(feed.position, 10.1)
-        filled(ring, 10, size=40_000)
-        sent = in_flight(10.0)
+        filled(ring, 20, size=40_000)
+        sent = in_flight(feed, ring, 20.0)
+        acknowledge(feed, 20.1)
     assert sent >= MAX_UNACKED_BYTES
 
 
