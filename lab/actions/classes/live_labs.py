@@ -40,6 +40,7 @@ from lab.learning.events import (
     PredictionGiven,
     PredictionSettled,
     StepChecked,
+    StepSkipped,
     WrongStateShown,
 )
 from lab.runtime.host import host
@@ -352,6 +353,9 @@ def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
             yield MakeMistake(p, event.lesson, step, event.wrong, "state")
     if isinstance(event, PredictionSettled | AnswerGiven) and event.misconception:
         yield MakeMistake(p, event.lesson, step, event.misconception, "choice")
+    if isinstance(event, StepSkipped) and lesson is not None and lesson.steps[step - 1].prediction is None:
+        # Of a skipped prediction, the outcome is awaited all the same.
+        yield ReachStep(p, event.lesson, step, lab, event.seq, event.at_us, skipped=True)
     is_right = isinstance(event, AnswerGiven) and event.right
     if is_right or isinstance(event, StepChecked | PredictionSettled):
         # Of a question that was skipped, the outcome is shown all the same.

@@ -15,7 +15,7 @@ from lab.classroom.events import work
 from lab.classroom.folds import fold
 from lab.classroom.state import State
 from lab.classroom.views import section
-from lab.learning.events import AnswerGiven, AnyEvent, PredictionSettled, WrongStateShown
+from lab.learning.events import AnswerGiven, AnyEvent, PredictionSettled, StepSkipped, WrongStateShown
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
 
 LESSON = "015-sent-twice-stored-once"
@@ -184,6 +184,16 @@ def test_prediction_that_was_skipped_is_a_skipped_step_and_no_wrong_answer() -> 
 
     assert told("") == [facts.ReachStep(ADA, LESSON, 2, "r/main", 9, 90, skipped=True)]
     assert told("2") == [facts.Settle(ADA, LESSON, 2, False), facts.ReachStep(ADA, LESSON, 2, "r/main", 9, 90)]
+
+
+def test_skipped_step_is_reached_at_once_unless_its_outcome_is_awaited() -> None:
+    def told(step: str) -> list[facts.AnyFact]:
+        skipped = StepSkipped(step=step, run="r", branch="main", lesson=LESSON, seq=9, at_us=90)
+        return list(facts_of(ADA, "r/main", skipped))
+
+    assert told("on-its-way-back") == [facts.ReachStep(ADA, LESSON, 1, "r/main", 9, 90, skipped=True)]
+    assert told("predict") == []
+    assert told("told") == [facts.ReachStep(ADA, LESSON, 3, "r/main", 9, 90, skipped=True)]
 
 
 def test_a_poll_of_a_prediction_has_the_tags_of_the_lesson_and_no_others() -> None:
