@@ -14,9 +14,9 @@ MIN_UNACKED_BYTES = 16 * 1024
 FIRST_UNACKED_BYTES = 64 * 1024
 """Until it is known how fast the link is."""
 MAX_UNACKED_FRAMES = 8
-SLOW_S, FAST_S = 1.0, 0.5
-"""A frame that is acknowledged later than after `SLOW_S` halves the window in bytes, sooner than `FAST_S` doubles it:
-what waits in front of a slow link is old when it arrives.
+SLOW_S, FAST_S = 0.75, 0.5
+"""A frame that is acknowledged later than after `SLOW_S` halves the window in bytes; sooner than `FAST_S` it doubles a
+window of which at least half was used. What waits in front of a slow link is old when it arrives.
 """
 MAX_MISSED_EVENTS = 2_000
 """A page that missed this number of events while the window was closed gets a snapshot instead."""
@@ -41,7 +41,7 @@ class Window:
 
     def acknowledged(self, seq: int, now_s: float) -> None:
         """The page has everything up to `seq`."""
-        delay_s = None
+        delay_s, in_flight = None, self._bytes
         while self._frames and self._frames[0][0] <= seq:
             _, size, sent_s = self._frames.popleft()
             self._bytes -= size
@@ -50,7 +50,7 @@ class Window:
             return
         if delay_s > SLOW_S:
             self._max_bytes = max(MIN_UNACKED_BYTES, self._max_bytes // 2)
-        elif delay_s < FAST_S:
+        elif delay_s < FAST_S and in_flight * 2 >= self._max_bytes:
             self._max_bytes = min(MAX_UNACKED_BYTES, self._max_bytes * 2)
 
 
