@@ -13,6 +13,7 @@ from broker_core.clients.consumer.group_consumer import GroupConsumer
 from broker_core.clients.consumer.group_consumer_settings import GroupConsumerSettings
 from broker_core.clients.producer.producer import Producer
 from broker_core.clients.producer.producer_settings import ProducerSettings
+from broker_core.clients.producer.states import ProducerState
 from broker_core.clients.producer.transactional_offsets import GroupMetadata, TransactionalOffsets
 from broker_core.events.group import PipelineStageChanged
 from broker_core.records.record import Record
@@ -152,7 +153,7 @@ class Pipeline(GroupConsumer):
 
     def _await_id(self) -> None:
         manager = self.producer.transactions
-        if manager.state == "fatal error":
+        if manager.state is ProducerState.FATAL_ERROR:
             self.give_up(": ".join(manager.error or ("KafkaException", "")))
         elif manager.has_ids:
             self._fetcher.fetch_all()
@@ -225,13 +226,13 @@ class Pipeline(GroupConsumer):
         manager = self.producer.transactions
         if manager.is_broken:
             self._abort()
-        elif manager.state == "ready":
+        elif manager.state is ProducerState.READY:
             self._done()
 
     def _abort(self) -> None:
         manager = self.producer.transactions
         why = ": ".join(manager.error or ("KafkaException", ""))
-        if manager.state == "fatal error":
+        if manager.state is ProducerState.FATAL_ERROR:
             self.give_up(why)
             return
         self._enter("aborting", why)
@@ -239,9 +240,9 @@ class Pipeline(GroupConsumer):
 
     def _look_at_abort(self) -> None:
         manager = self.producer.transactions
-        if manager.state == "fatal error":
+        if manager.state is ProducerState.FATAL_ERROR:
             self.give_up(": ".join(manager.error or ("KafkaException", "")))
-        elif manager.state == "ready":
+        elif manager.state is ProducerState.READY:
             self._rewind(self.stage_reason)
 
     # The end.

@@ -57,11 +57,11 @@ def mark_of(seq: int, at_us: int, event: Event) -> Mark | None:
     kind = type(event).__name__
     if kind not in _RANKS or (isinstance(event, LeaderElected) and event.strategy == ElectionStrategy.NEW):
         return None
-    return Mark(seq, at_us, kind, {name: getattr(event, name) for name in _named(kind)})
+    return Mark(seq, at_us, kind, {name: getattr(event, name) for name in named_fields(kind)})
 
 
 @cache
-def _named(kind: str) -> tuple[str, ...]:
+def named_fields(kind: str) -> tuple[str, ...]:
     """The fields that the sentence of a kind names, and the Chinese text of an old alarm."""
     named = (name for language in LANGUAGES for name in PLACE.findall(catalogue(language)[f"event.{kind}"]))
     fields = KINDS[kind].__struct_fields__

@@ -18,7 +18,7 @@ import msgspec
 
 from broker_core.events import KINDS, Envelope
 from broker_core.view.fold import version
-from lab.protocol.marks import MARKED_KINDS, Mark, mark_of
+from lab.protocol.marks import MARKED_KINDS, Mark, mark_of, named_fields
 from lab.recordings.base import Base, read_base, write_base
 from lab.recordings.disk.file_changes import FILE_EVENTS
 from lab.recordings.keyframes import FORMAT as KEYFRAMES_FORMAT
@@ -187,7 +187,11 @@ def _whole_lines(lines: list[bytes]) -> Iterator[SegmentFacts]:
 
 
 def _first_line() -> bytes:
-    made_with = {"fold": fold_version(), "segment_events": SEGMENT_EVENTS, "marked": MARKED_KINDS}
+    made_with = {
+        "fold": fold_version(),
+        "segment_events": SEGMENT_EVENTS,
+        "marked": {kind: named_fields(kind) for kind in MARKED_KINDS},
+    }
     return msgspec.json.encode({"keyframes": KEYFRAMES_FORMAT, **made_with})
 
 

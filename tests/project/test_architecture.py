@@ -147,6 +147,7 @@ PLANTED = [
     ),
     ("lab/classroom/writer.py", "import lab.classroom.room", "lab.classroom.room", "layers of the live class"),
     ("lab/classroom/views.py", "import time", "time", "the state and the decisions of a class are pure"),
+    ("lab/classroom/stuck.py", "import lab.models", "lab.models", "the state and the decisions of a class are pure"),
     (
         "lab/classroom/decide/poll.py",
         "import django.conf",

@@ -57,7 +57,7 @@ def test_offset_has_one_name_in_chinese() -> None:
 
 
 #: terms of the glossary -> what else they have been called in Chinese
-OTHER_NAMES = {"assignor": "分配器", "era": "时代", "lesson": "练习"}
+OTHER_NAMES = {"assignor": "分配器", "era": "时代", "lead": "带领", "lesson": "练习"}
 #: one cluster is 实验, the program 实验室
 A_LAB = re.compile(r"(你的|\} 的|学员的|这个|打开)实验室")
 

@@ -14,19 +14,19 @@ class ProcessState(StrEnum):
     """The broker recovers its logs.
 
     Action: connections are closed. When the logs are open, the broker registers in ZooKeeper.
-    Transitions: UP when it is registered; EXITING if it cannot continue.
+    Transitions: up when it is registered; exiting if it cannot continue.
     """
     UP = "up"
     """The broker is registered and serves requests.
 
     Action: retention, flushes and the checks of the ISR run.
-    Transitions: STOPPING at SIGTERM; EXITING if it cannot continue.
+    Transitions: stopping at SIGTERM; exiting if it cannot continue.
     """
     STOPPING = "stopping"
     """The broker moves its leaderships to other brokers, and still serves requests.
 
     Action: ControlledShutdown is sent to the controller, again after a refusal; then all logs are flushed and closed.
-    Transitions: EXITING if it cannot continue.
+    Transitions: exiting if it cannot continue.
     """
     EXITING = "exiting"
     """The shutdown waits for the thread that requested it.

@@ -39,13 +39,14 @@ class ProducerState(StrEnum):
     """The transaction is being committed.
 
     Action: EndTxn is sent when all batches are complete.
-    Transitions: READY with the response; ABORTABLE_ERROR when a batch fails.
+    Transitions: READY with the response; ABORTABLE_ERROR when a batch fails; INITIALIZING in Kafka's table.
     """
     ABORTING_TRANSACTION = "aborting"
     """The transaction is being aborted.
 
     Action: EndTxn is sent when all batches are complete.
-    Transitions: READY with the response; INITIALIZING when a batch had failed (KIP-360).
+    Transitions: READY with the response; INITIALIZING when a batch had failed (KIP-360); ABORTABLE_ERROR if it is
+    refused.
     """
     ABORTABLE_ERROR = "abortable error"
     """The transaction can only be aborted.
@@ -54,7 +55,7 @@ class ProducerState(StrEnum):
     Transitions: ABORTING_TRANSACTION when it is aborted.
     """
     FATAL_ERROR = "fatal error"
-    """The producer can only be closed.
+    """The producer can only be closed. Any state leads here.
 
     Action: every call throws the error.
     Transitions: none.
