@@ -11,12 +11,14 @@ from pyspark.sql import functions as F
 from lab.analytics.build.checks import failing
 from lab.analytics.store.builds import Store
 from lab.analytics.store.reading import unit_column
-from lab.analytics.tables import VARIANT, Table
+from lab.analytics.tables import BIGINT, VARIANT, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _FAILED = "__failed"
+_RARELY_REPEATED = ("seq", "offset", "µs")
+"""Units of columns."""
 
 
 class Written(NamedTuple):
@@ -54,8 +56,10 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     observed = Observation() if table.checks else None
     if observed is not None:
         frame = frame.observe(observed, F.bool_or(_any_failing(table)).alias(_FAILED))
+    plain = {f"parquet.enable.dictionary#{column}": "false" for column in _without_dictionary(table)}
     with store.files.written(path) as target:
-        frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
+        sorted_rows = frame.coalesce(parts).sortWithinPartitions(*order)
+        sorted_rows.write.options(compression="zstd", **plain).parquet(target)
     found = [part for part in store.files.names(path) if part.endswith(".parquet")]
     rows = sum(_count(store, part) for part in found)
     if rows == 0:
@@ -90,6 +94,17 @@ def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
 def _count(store: Store, path: str) -> int:
     with store.files.dataset(path) as found:
         return int(found.count_rows())
+
+
+def _without_dictionary(table: Table) -> list[str]:
+    """The columns whose values hardly repeat within a file: a dictionary of them would be built, and then dropped for
+    its size.
+    """
+    return [
+        column.name
+        for column in table.stored
+        if column.type == BIGINT and (column.name in table.key or column.unit in _RARELY_REPEATED)
+    ]
 
 
 def _any_failing(table: Table) -> Column:
