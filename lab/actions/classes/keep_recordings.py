@@ -1,9 +1,10 @@
-"""What ends with time after a class: events off the record are removed from the class's own log first, a day after the
-end the whole log, and later the recording and the guests.
+"""Time limits after a class: events off the record are removed from the class's own log first, a day after the end the
+whole log, and later the recording and the guests.
 """
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from datetime import datetime, timedelta
 
 from asgiref.sync import sync_to_async
@@ -42,22 +43,38 @@ async def keep_time_limits() -> None:
 
 
 async def erase_expired(now: datetime) -> None:
-    """Erases the guests of classes that ended longer ago than `GUEST_DAYS`."""
+    """Erases the guests of classes that ended longer ago than `GUEST_DAYS`. A failure does not stop the others."""
+    expired: dict[Class, list[Participant]] = {}
     for guest in await sync_to_async(expired_guests)(now):
-        await erase_person(guest, guest)
+        expired.setdefault(guest.classroom, []).append(guest)
+    for classroom, guests in expired.items():
+        for guest in guests:
+            await _attempt(_erase(guest, guest), f"guest {guest.source} of class {classroom.slug} could not be erased")
+        # Once for all of them: sealing reads the whole log of the class.
+        await _attempt(seal_again(classroom), f"class {classroom.slug} could not be sealed without its guests")
+
+
+async def _attempt(doing: Awaitable[None], failure: str) -> None:
+    try:
+        await doing
+    except Exception:
+        logger.exception(failure)
 
 
 async def erase_person(chosen: Participant, by: Participant) -> None:
-    """Erases a person, also from the recording. A guest's runs are deleted as well, since they could no longer be
-    accessed.
-    """
+    """Erases a person, also from the recording."""
+    await _erase(chosen, by)
+    await seal_again(chosen.classroom)
+
+
+async def _erase(chosen: Participant, by: Participant) -> None:
+    """A guest's runs are deleted as well, since they could no longer be accessed."""
     user = chosen.user
     if user is not None and chosen.is_guest:
         await end_exercises(host().labs(), user)
         async for run in user.runs.all():
             await delete_run(host(), run, confirmed=True)
     await sync_to_async(erase)(chosen, by)
-    await seal_again(chosen.classroom)
 
 
 async def apply_time_limits(now: datetime) -> None:

@@ -12,10 +12,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from lab.actions.classes import join_class
-from lab.actions.classes.keep_recordings import keep_time_limits
+from lab.actions.classes import join_class, keep_recordings, people
+from lab.actions.classes.keep_recordings import erase_expired, keep_time_limits
 from lab.actions.classes.live_class import class_folder, live_classes
-from lab.actions.classes.people import erase_expired_guests
 from lab.learning import log as learning
 from lab.learning.events import LessonStarted
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
@@ -280,10 +279,9 @@ def test_guests_end_30_days_after_their_class_and_accounts_stay(room: Class, gue
     staff.post(f"/classes/{room.slug}/end", confirm="yes")
     ended = Class.objects.get(pk=room.pk).ended_at
     assert ended is not None
-    assert erase_expired_guests(ended + timedelta(days=29)) == 0
+    staff.server.call(lambda _: erase_expired(ended + timedelta(days=29)))
     assert guest.get(f"/r/{run}/main").status == 200
-    staff.server.call(lambda host: host.close_run(run))
-    assert erase_expired_guests(ended + timedelta(days=30)) == 1
+    staff.server.call(lambda _: erase_expired(ended + timedelta(days=30)))
     assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
     assert "/sign-in/" in guest.get("/runs/").url
     assert participant(room, 1).user is not None
@@ -309,6 +307,31 @@ def test_guests_end_while_the_server_runs(room: Class, guest: Guest, staff: Visi
     assert participant(room, 2).presence == Presence.ERASED and participant(room, 2).nickname == ""
     assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
     assert "/sign-in/" in guest.get("/runs/").url
+
+
+def test_failed_erasure_does_not_stop_the_others_and_a_class_is_sealed_once(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [Guest(lab_server), Guest(lab_server)]
+    for number, one in enumerate((guest, *others)):
+        one.join(room.link_key, f"Guest {number}")
+    staff.post(f"/classes/{room.slug}/end", confirm="yes")
+    sealed: list[Class] = []
+
+    def erase(chosen: Participant, by: Participant) -> None:
+        if chosen.number == 2:
+            raise OSError("the disk is full")
+        people.erase(chosen, by)
+
+    async def seal_again(classroom: Class) -> None:
+        sealed.append(classroom)
+
+    monkeypatch.setattr(keep_recordings, "erase", erase)
+    monkeypatch.setattr(keep_recordings, "seal_again", seal_again)
+    staff.server.call(lambda _: erase_expired(timezone.now() + timedelta(days=31)))
+    left = [participant(room, number).presence for number in (2, 3, 4)]
+    assert left == [Presence.IN, Presence.ERASED, Presence.ERASED]
+    assert sealed == [room]
 
 
 def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
