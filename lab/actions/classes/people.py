@@ -13,7 +13,6 @@ from lab.classroom.recorded.sealed import forget_words
 from lab.database.write_ahead_log import empty_log
 from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
-from lab.recordings.folder import remove_run_folder
 from lab.rights import rights_changed
 from lab.texts.refusal import Refusal
 
@@ -152,18 +151,3 @@ def expired_guests(now: datetime) -> list[Participant]:
         joined_at__lte=ended,
     )
     return list(found.select_related("user", "classroom"))
-
-
-def erase_expired_guests(now: datetime) -> int:
-    """Erases expired guests with their runs, and returns their number. Must be called before the lab starts, while no
-    engine is running.
-    """
-    guests = expired_guests(now)
-    for guest in guests:
-        assert guest.user is not None
-        for run in guest.user.runs.all():
-            slug = run.slug
-            run.delete()
-            remove_run_folder(slug)
-        erase(guest, guest)
-    return len(guests)

@@ -22,11 +22,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.utils import timezone
 
 from lab.actions.classes.keep_recordings import keep_time_limits
 from lab.actions.classes.live_class import close_classes
-from lab.actions.classes.people import erase_expired_guests
 from lab.actions.execution import finish_imports
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
@@ -85,7 +83,6 @@ class Command(BaseCommand):
                     prepare_database()
                     finish_removals()
                     finish_imports()
-                    erase_expired_guests(timezone.now())
                     import_module("lab.asgi")
                     self._serve(listener, starting.result(), room)
         except TlsError as error:

@@ -21,7 +21,7 @@ from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
-from lab.actions.classes.keep_recordings import erase_expired, erase_person, is_recording_deleted
+from lab.actions.classes.keep_recordings import erase_person, is_recording_deleted
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.recordings import is_imported
 from lab.actions.classes.shown_labs import close_labs
@@ -60,7 +60,6 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     chapters = tuple(value for value, _ in starts(preferences_of(request).language))
-    await erase_expired(timezone.now())
     form = request.POST.dict()
     form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
     try:
