@@ -6,10 +6,10 @@ US = 1_000_000
 class Bucket:
     """`rate` per second, `burst` at once."""
 
-    __slots__ = ("_burst", "_filled_us", "_rate", "_tokens")
+    __slots__ = ("_burst", "_filled_us", "_tokens", "rate")
 
     def __init__(self, rate: float, burst: int) -> None:
-        self._rate = rate
+        self.rate = rate
         self._burst = burst
         self._tokens = float(burst)
         self._filled_us = 0
@@ -18,7 +18,7 @@ class Bucket:
         """Takes a token; returns whether there was one."""
         passed_us = max(0, now_us - self._filled_us)
         self._filled_us = max(self._filled_us, now_us)
-        self._tokens = min(self._burst, self._tokens + passed_us * self._rate / US)
+        self._tokens = min(self._burst, self._tokens + passed_us * self.rate / US)
         if self._tokens < 1:
             return False
         self._tokens -= 1
@@ -26,7 +26,7 @@ class Bucket:
 
     def again_ms(self) -> int:
         """Time until the next token."""
-        return max(0, int((1 - self._tokens) / self._rate * 1000) + 1)
+        return max(0, int((1 - self._tokens) / self.rate * 1000) + 1)
 
 
 class ActLimits:
@@ -68,9 +68,9 @@ class ActLimits:
     def again_ms(self, kind: str) -> int:
         return self._buckets[kind].again_ms()
 
-    def rate(self, kind: str) -> int:
+    def rate(self, kind: str) -> float:
         """Frames of a kind per second, for the refusal."""
-        return self.FRAME_RATE if kind == "frame" else self.RATE
+        return self._buckets[kind].rate
 
     def is_answered(self, now_us: int) -> bool:
         """Whether a refusal for the limit is sent: at most once a second."""

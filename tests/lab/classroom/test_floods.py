@@ -154,6 +154,15 @@ def test_view_is_encoded_only_for_those_who_see_it_and_ten_times_a_second(
     run(test)
 
 
+@pytest.mark.parametrize(("kind", "rate"), [("act", 10), ("vote", 2), ("draw", 20), ("frame", 60)])
+def test_refusal_names_the_limit_of_its_kind(kind: str, rate: int) -> None:
+    limits, taken = ActLimits(), 0
+    while limits.take(kind, 0):
+        taken += 1
+    assert limits.rate(kind) == rate
+    assert [limits.take(kind, US) for _ in range(min(rate, taken) + 1)] == [True] * min(rate, taken) + [False]
+
+
 def test_person_is_held_off_for_thirty_seconds_after_a_flood() -> None:
     limits = ActLimits()
     assert not limits.is_held_off(5 * US)
