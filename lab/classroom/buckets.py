@@ -1,5 +1,7 @@
 """Token buckets, which limit rates. Time is an argument."""
 
+from typing import Protocol
+
 US = 1_000_000
 
 
@@ -29,6 +31,13 @@ class Bucket:
         return max(0, int((1 - self._tokens) / self.rate * 1000) + 1)
 
 
+class Page(Protocol):
+    """A socket of a person."""
+
+    def make_room(self) -> None:
+        """Ends it, since the person has opened too many others. Must not wait for its network."""
+
+
 class ActLimits:
     """The limits of one person across all their sockets. Acts, votes and strokes have separate buckets; all other
     frames share one, and of those some have a smaller one as well. Refusals are sent at most once a second; two hundred
@@ -56,7 +65,7 @@ class ActLimits:
         self._answers = Bucket(1, 1)
         self._refused = 0
         self._refused_since_us = 0
-        self._sockets = 0
+        self._sockets: dict[Page, None] = {}
         self._held_off_until_us = 0
 
     def take(self, kind: str, now_us: int) -> bool:
@@ -92,12 +101,13 @@ class ActLimits:
     def is_held_off(self, now_us: int) -> bool:
         return now_us < self._held_off_until_us
 
-    def open_socket(self) -> bool:
-        """Counts a socket; returns whether it may stay. If it may not, it does not count."""
-        if self._sockets >= self.MAX_SOCKETS:
-            return False
-        self._sockets += 1
-        return True
+    def open_socket(self, socket: Page) -> None:
+        """Notes a socket. Of too many the oldest ends: it may be one whose network is gone."""
+        self._sockets[socket] = None
+        if len(self._sockets) > self.MAX_SOCKETS:
+            oldest = next(iter(self._sockets))
+            del self._sockets[oldest]
+            oldest.make_room()
 
-    def close_socket(self) -> None:
-        self._sockets -= 1
+    def close_socket(self, socket: Page) -> None:
+        self._sockets.pop(socket, None)

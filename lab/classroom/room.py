@@ -209,10 +209,11 @@ class Room:
             self.tell(Given(ROOM, ComeBack(p)))
 
     def leave(self, p: str, seat: Seat) -> None:
-        """A socket ended."""
+        """A socket ended. Nothing happens if it has left before."""
         seats = self._seats.get(p, [])
-        if seat in seats:
-            seats.remove(seat)
+        if seat not in seats:
+            return
+        seats.remove(seat)
         if not seats:
             self._seats.pop(p, None)
         self._sockets.closed(p, seat, self.now_us())

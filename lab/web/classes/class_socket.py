@@ -91,7 +91,6 @@ class ClassSocket(HoldingSocket):
         self.sight: frozenset[str] = frozenset()
         self.place: Place = "lab"
         self._front = ""
-        self._is_counted = False
         self.begin_holding()
         await self.accept()
         slug = self.scope["url_route"]["kwargs"]["slug"]
@@ -111,16 +110,12 @@ class ClassSocket(HoldingSocket):
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
     async def _count(self) -> None:
-        """Counts the socket among those of the person; closes it if there are too many, or if one was closed for a
-        flood just now.
-        """
+        """Notes the socket among those of the person; closes it if one was closed for a flood just now."""
         limits = self._live.room.limits(self._member.source)
         if limits.is_held_off(self._live.room.now_us()):
             await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
             return
-        self._is_counted = limits.open_socket()
-        if not self._is_counted:
-            await self._close(CLOSE_TOO_MUCH, text("class_act.many_pages", max=limits.MAX_SOCKETS))
+        limits.open_socket(self)
 
     # Rights
 
@@ -157,27 +152,36 @@ class ClassSocket(HoldingSocket):
 
     def end(self, why: str, *, again: bool) -> None:
         """Sends a bye frame, and closes."""
-        if self._is_ended:
-            return
-        self._is_ended = True
-        code = CLOSE_RIGHT_ENDED if why == "kicked" else CLOSE_FAILED
-        self._begin(self._say_bye(ClassBye(why, again), code))
+        if why == "kicked":
+            self._end(CLOSE_RIGHT_ENDED, text("class_act.removed"), ClassBye(why, again))
+        else:
+            self._end(CLOSE_FAILED, text("class_act.closed"), ClassBye(why, again))
 
-    async def _say_bye(self, bye: ClassBye, code: int) -> None:
+    def make_room(self) -> None:
+        if hasattr(self, "outbox"):
+            self._live.room.leave(self._member.source, self)
+        self._end(CLOSE_TOO_MUCH, text("class_act.many_pages", max=ActLimits.MAX_SOCKETS))
+
+    def _end(self, code: int, reason: Text, bye: ClassBye | None = None) -> None:
+        if not self._is_ended:
+            self._is_ended = True
+            self._begin(self._say_bye(code, reason, bye))
+
+    async def _say_bye(self, code: int, reason: Text, bye: ClassBye | None) -> None:
         if self._sender is not None:
             self._sender.cancel()
         with contextlib.suppress(OSError):
-            await self.send(text_data=encode(bye).decode())
-            await self._close(code, text("class_act.removed" if code == CLOSE_RIGHT_ENDED else "class_act.closed"))
+            if bye is not None:
+                await self.send(text_data=encode(bye).decode())
+            await self._close(code, reason)
 
     async def disconnect(self, code: int) -> None:
         let_go(self)
         for task in (self._sender, *self._doing):
             if task is not None:
                 task.cancel()
-        if self._is_counted:
-            self._is_counted = False
-            self._live.room.limits(self._member.source).close_socket()
+        if hasattr(self, "_live"):
+            self._live.room.limits(self._member.source).close_socket(self)
         if hasattr(self, "outbox"):
             self._live.room.leave(self._member.source, self)
 

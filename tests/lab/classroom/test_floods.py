@@ -171,16 +171,35 @@ def test_person_is_held_off_for_thirty_seconds_after_a_flood() -> None:
     assert not limits.is_held_off(35 * US)
 
 
-def test_number_of_open_pages_of_a_person_is_limited(classroom: Classroom) -> None:
+def test_page_too_many_of_a_person_ends_the_oldest(classroom: Classroom) -> None:
+    """The oldest may have lost its network: the server notices that only after a while, and the person is back."""
     with ExitStack() as stack:
         pages = [stack.enter_context(classroom.page("p2")) for _ in range(ActLimits.MAX_SOCKETS)]
         for page in pages:
             page.until("snap")
         with classroom.page("p2") as more:
-            assert more.closed() == 4429
-        with classroom.page("p3") as bob:
-            bob.until("snap")
-        pages[0].connection.close()
-        with classroom.page("p2") as instead:
-            instead.until("snap")
-        assert pages[1].act("detach")["k"] == "done", "those that are open stay"
+            more.until("snap")
+            assert pages[0].closed() == 4429
+            with classroom.page("p3") as bob:
+                bob.until("snap")
+            assert len(room_of(classroom)._seats["p2"]) == ActLimits.MAX_SOCKETS
+            pages[1].connection.close()
+            with classroom.page("p2") as instead:
+                instead.until("snap")
+                assert pages[2].act("detach")["k"] == "done", "those that are open stay"
+                assert more.act("detach")["k"] == "done"
+
+
+def test_pages_without_a_network_lock_nobody_out() -> None:
+    limits, closed = ActLimits(), []
+
+    class Lost:
+        """The server learns nothing of its end."""
+
+        def make_room(self) -> None:
+            closed.append(self)
+
+    pages = [Lost() for _ in range(100)]
+    for page in pages:
+        limits.open_socket(page)
+    assert closed == pages[: -ActLimits.MAX_SOCKETS]
