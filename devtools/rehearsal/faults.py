@@ -23,7 +23,7 @@ from devtools.rehearsal.spells import AGAIN, FREE, Disturbance, Spells, acts_rat
 from devtools.rehearsal.taught import Taught, until
 from devtools.rehearsal.visitor import ClientConnection, Visitor, token_in
 from lab.classroom.codes import CODES, shown_code
-from lab.protocol.frames import CLOSE_INVALID_FRAME, CLOSE_RIGHT_ENDED, CLOSE_TOO_MUCH
+from lab.protocol.frames import CLOSE_RIGHT_ENDED, CLOSE_TOO_MUCH
 
 FLOOD = 10
 FLOOD_S = 0.01
@@ -146,7 +146,7 @@ class Faults:
         await guessing
 
     async def _rubbish(self) -> None:
-        """Frames that are no frames, and one that is too large, from a learner's second page."""
+        """Invalid frames, and one that is too large, from a learner's second page."""
         learner, codes = self._learner(), []
         # The rubbish last: after it, the server refuses further pages of the learner for a while.
         for frames in (("x" * TOO_LARGE,), RUBBISH * 5):
@@ -160,7 +160,7 @@ class Faults:
                 codes.append(connection.close_code)
         before = self._figures.lost
         is_there = await learner.act("mark")
-        held = codes[0] is not None and codes[1] == CLOSE_INVALID_FRAME and is_there and self._figures.lost == before
+        held = codes[0] is not None and codes[1] == CLOSE_TOO_MUCH and is_there and self._figures.lost == before
         self._note("invalid frames and one of 1.1 MB", f"closed with {codes[1]} and {codes[0]}", held)
 
     # What is lost, and comes back

@@ -386,12 +386,13 @@ class ClassSocket(HoldingSocket):
         self._answer(ClassNo(id, int(refusal.status), said["what"], said["expected"], said["todo"], again_ms))
 
     async def _refuse_frame(self, refusal: InvalidFrame) -> None:
-        self._invalid_frames += 1
-        is_greeted = hasattr(self, "outbox")
-        if not is_greeted or self._invalid_frames > MAX_INVALID_FRAMES:
-            if is_greeted:
-                self._live.room.limits(self._member.source).hold_off(self._live.room.now_us())
+        if not hasattr(self, "outbox"):
             await self._close(CLOSE_INVALID_FRAME, refusal.what)
+            return
+        self._invalid_frames += 1
+        if self._invalid_frames > MAX_INVALID_FRAMES:
+            # Not CLOSE_INVALID_FRAME: the hello was of this version, so loading the page again would not help.
+            await self._end_flood()
         else:
             self._refuse(refusal.frame, refusal)
 
