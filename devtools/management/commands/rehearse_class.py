@@ -20,6 +20,7 @@ from devtools.rehearsal.rehearsal import CHAPTER, Plan, Rehearsal
 from devtools.rehearsal.visitor import Refused
 from devtools.tour.lab_process import LabProcess, NoLab, running_lab
 from lab.actions.classes.lessons.start import lesson_of
+from lab.classroom.limits import JOINS_WINDOW_S, MAX_JOINS
 
 ROOM = ("--host", "0.0.0.0")
 """As `make class` serves: frames are deflated."""
@@ -34,7 +35,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--learners", type=int, default=40)
-        parser.add_argument("--observers", type=int, default=200)
+        parser.add_argument(
+            "--observers",
+            type=int,
+            default=200,
+            help=f"default 200; a running lab accepts {MAX_JOINS:,} joins from one address in "
+            f"{JOINS_WINDOW_S / 60:.0f} minutes, those of earlier rehearsals included",
+        )
         parser.add_argument("--minutes", type=float, default=5.0)
         parser.add_argument("--active", type=int, default=15, help="learners who are quick (default 15)")
         parser.add_argument("--stuck", type=int, default=4, help="learners who get stuck (default 4)")
