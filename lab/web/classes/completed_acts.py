@@ -38,8 +38,8 @@ async def completed(live: LiveClass, user: User, member: Participant, viewer: Vi
 
 
 def _ensure_own(user: User, lab: str) -> None:
-    """A leading lab is shown to the whole class, recorded, and given to others, so it has to be one's own: whoever
-    helps a learner may act in their lab, but only the learner may show it, on the stage. Raises Refusal (404, 403).
+    """A leading lab is shown to the whole class, recorded, and given to others, so it has to be one's own: a helper
+    may act in a learner's lab, but only the learner may show it, on the stage. Raises Refusal (404, 403).
     """
     run, _, name = lab.partition("/")
     branch = selectors.branch_of(user, run, name)
