@@ -58,10 +58,11 @@ class FollowedClass:
         self._is_all_due = False
         """A failed update is followed by one of all participants."""
 
-    async def mirror(self, who: str = ROOM, numbers: Collection[int] | None = None) -> None:
-        """Records differences between database and class. `who`: the actor; `numbers`: of the participants that may
-        differ, None for all.
+    async def mirror(self, who: str = ROOM, numbers: Collection[int] | None = None) -> list[Refusal]:
+        """Records differences between database and class, and returns the refusals of those that the class does not
+        accept. `who`: the actor; `numbers`: of the participants that may differ, None for all.
         """
+        refused: list[Refusal] = []
         found = await sync_to_async(self._facts)(numbers)
         # All of them wait for one batch of the writer, in this order.
         doing = (self.room.do(Given(who, fact)) for fact in found)
@@ -73,6 +74,8 @@ class FollowedClass:
                 raise outcome
             # Of one fact: the others are recorded, and the class is opened without it.
             logger.warning("class %s: %s", self.slug, outcome)
+            refused.append(outcome)
+        return refused
 
     async def follow(self, notice: Notice) -> None:
         """The door has changed the database. Changes that arrive during the update, or soon after one, are combined."""

@@ -19,6 +19,7 @@ from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import ShowLab
 from lab.classroom.acts.ops import (
+    Admit,
     BeginLesson,
     CastVote,
     DoorAct,
@@ -216,8 +217,11 @@ class ClassSocket(HoldingSocket):
             await self._live.followed()
             viewer = room.board.viewer(p)
         if viewer is None:
-            await self._live.mirror(numbers={self._member.number})
+            refused = await self._live.mirror(numbers={self._member.number})
             viewer = room.board.viewer(p)
+            if viewer is None and refused:
+                await self._close(CLOSE_RIGHT_ENDED, refused[0].what)
+                return
         if viewer is None:
             self.end("kicked", again=False)
             return
@@ -359,7 +363,10 @@ class ClassSocket(HoldingSocket):
         live, me = self._live, self._member
         await sync_to_async(do_door_act)(self._classroom, self._user, me, act)
         p = getattr(act, "p", "")
-        await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
+        refused = await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
+        if refused and (p or isinstance(act, Admit)):
+            # Other acts at the door concern no participant whom the class may have refused before.
+            raise refused[0]
         self._answer(ClassDone(id, live.room.board.last_seq))
 
     # Sending

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from websockets.exceptions import ConnectionClosed
 
 from lab import rights
 from lab.actions.classes import people
 from lab.actions.classes.live_class import LiveClass, class_folder, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact
+from lab.classroom.decide import room as deciding_room
 from lab.classroom.journal import ClassJournal
 from lab.classroom.notices import Notice, tell
 from lab.classroom.room import Room
@@ -189,6 +192,28 @@ def test_kicked_page_is_closed_with_a_reason(classroom: Classroom) -> None:
         classroom.server.call(lambda _: sync_to_async(rights_changed)([member.user_id or 0]))
         assert ada.until("bye")["why"] == "kicked"
         assert ada.closed() == 4403
+
+
+def test_participant_whom_a_full_class_refuses_and_who_admits_them_are_told(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = get_user_model().objects.get(username="user 5")
+    waiting = Participant.objects.create(
+        classroom=classroom.model, number=5, user=user, role=Role.LEARNER, presence=Presence.WAITING
+    )
+    monkeypatch.setattr(deciding_room, "MAX_PEOPLE", 4)
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        answer = teacher.act("admit", p="p5")
+        assert (answer["k"], answer["status"], answer["what"]) == ("no", 409, "The class is full.")
+        assert teacher.act("admit")["k"] == "no"
+        assert teacher.act("open_door", stays=False, admits=True)["k"] == "done", "it concerns none of them"
+    waiting.refresh_from_db()
+    assert waiting.presence == Presence.IN
+    with classroom.page("p5") as page, pytest.raises(ConnectionClosed) as closed:
+        page.until("snap")
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4403, "The class is full.")
 
 
 def test_role_in_the_database_decides_what_a_page_receives(classroom: Classroom) -> None:
