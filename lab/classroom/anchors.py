@@ -1,7 +1,8 @@
 """What a page may name of a lab: an element of its picture, and a screen.
 
-They are in the events of a class, which outlive the texts of a person who was erased, and answers are shown to all. So
-they are no free text: only what static/lab/core/view/selectors.js calls a Target is one.
+Those that hands, questions and answers to polls name are in the events of a class, which outlive the texts of a person
+who was erased, and answers are shown to all. So they are no free text: only what static/lab/core/view/selectors.js
+calls a Target is one. Views, pointers and strokes, which only the presenter sends, are not checked.
 """
 
 import re
@@ -10,6 +11,8 @@ MAX_ANCHOR_LENGTH = 320
 SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms")
 """What a page of a lab can show: static/lab/ui/store/state.js."""
 _PARTITION = r"[A-Za-z0-9._-]{1,249}-\d{1,9}"
+_SEGMENT = r"(?:<default>|[A-Za-z0-9._%-]+(?:\ [A-Za-z0-9._%-]+)*)"
+"""Of the path of a znode: `<default>` is the entity of a default configuration; names of groups have spaces."""
 _ELEMENT = re.compile(
     rf"""
     (rpc|parked):r\d{{1,15}}
@@ -19,7 +22,7 @@ _ELEMENT = re.compile(
     | partition:{_PARTITION}
     | replica:{_PARTITION}@b\d{{1,9}}
     | record:{_PARTITION}@b\d{{1,9}}:\d{{1,15}}
-    | znode:/[A-Za-z0-9._%/-]{{0,300}}
+    | znode:/(?:{_SEGMENT}(?:/{_SEGMENT})*)?
     """,
     re.VERBOSE | re.ASCII,
 )

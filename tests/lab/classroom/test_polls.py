@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from broker_core.groups.zookeeper_offsets import offset_path
 from lab.classroom.acts import AnyAct, AnyFact, Given, facts, ops
+from lab.classroom.anchors import is_element
 from lab.classroom.ballots import BallotBox
 from lab.classroom.events import poll
 from lab.classroom.journal import ClassJournal
@@ -20,6 +22,7 @@ from lab.classroom.writer import KEYS
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
 from tests.support.classroom.open_rooms import Chair, begun, opened, run
+from tests.support.shell_runs import ShellRun
 
 LEARNERS = [ADA, BOB, "p7", "p8", "p9", "p10"]
 
@@ -343,3 +346,37 @@ def test_two_anonymous_rounds_of_40_are_counted_once_and_tell_nothing_of_their_v
     (key,) = keys
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(key in data or key.hex().encode() in data for data in files), "nobody can compute the codes again"
+
+
+def test_every_element_of_a_picture_and_every_znode_of_a_lab_is_an_answer() -> None:
+    shells = [ShellRun(), ShellRun(era="0.8")]
+    for shell in shells:
+        shell.at("kafka-topics.sh --create --topic __a.b-c --partitions 2 --replication-factor 3")
+        shell.at("consumer start c1 --group g1 --topic __a.b-c")
+        shell.at("producer open p")
+        shell.at("producer send p __a.b-c-0 a:1 b:2")
+        shell.after(4)
+    new = shells[0]
+    new.at("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config log.cleaner.threads=2")
+    new.at("kafka-configs.sh --alter --entity-type users --entity-name 'a b@c' --add-config producer_byte_rate=1024")
+    new.after(2)
+    anchors = {f"znode:{offset_path('my first group', 'orders-0')}"}
+    for shell in shells:
+        view = shell.run.view
+        anchors |= {f"znode:{path}" for path in view["zk"]} | {f"partition:{name}" for name in view["partitions"]}
+        anchors |= {f"{kind}:{rpc}" for kind in ("rpc", "parked") for rpc in [*view["rpcs"], *view["parked"]]}
+        anchors |= {f"broker:{name}" for name, node in view["nodes"].items() if node["kind"] == "broker"}
+        anchors |= {f"client:{name}" for name in view["nodes"]}
+        anchors |= {f"link:{a}|{b}" for a in view["nodes"] for b in view["nodes"]}
+        anchors |= {f"replica:{name}" for name in view["replicas"]}
+        anchors |= {f"record:{name}:{one['log_start_offset']}" for name, one in view["replicas"].items()}
+    assert {anchor.partition(":")[0] for anchor in anchors} == {
+        "broker", "client", "link", "parked", "partition", "record", "replica", "rpc", "znode",
+    }  # fmt: skip
+    assert "znode:/config/brokers/<default>" in anchors
+    assert [anchor for anchor in sorted(anchors) if not is_element(anchor)] == []
+
+
+@pytest.mark.parametrize("path", ["", "brokers", "//", "/brokers/", "/ a", "/a  b", "/<b>", "/a\n", "/<default>x"])
+def test_text_that_is_no_path_of_a_znode_is_no_answer(path: str) -> None:
+    assert not is_element(f"znode:{path}")
