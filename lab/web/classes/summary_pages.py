@@ -19,6 +19,7 @@ from lab.preferences import preferences_of
 from lab.rights import membership_of
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
+from lab.web.classes.element_names import element_name
 from lab.web.pages import page
 
 _US_PER_S = 1_000_000
@@ -133,7 +134,7 @@ def _poll(live: LiveClass, poll: PollRow, language: str) -> dict[str, Any]:
             if one.answers is None
             else [
                 {
-                    "text": _answer(live, choices, answer),
+                    "text": _answer(live, choices, answer, language),
                     "count": count,
                     "percent": round(100 * count / one.votes),
                     "is_right": answer == poll.outcome,
@@ -143,8 +144,9 @@ def _poll(live: LiveClass, poll: PollRow, language: str) -> dict[str, Any]:
         }
         for number, one in enumerate(poll.rounds, 1)
     ]
-    outcome = _answer(live, choices, poll.outcome) if poll.outcome else ""
-    return {"text": text, "lang": said_in, "rounds": rounds, "outcome": outcome}
+    outcome = _answer(live, choices, poll.outcome, language) if poll.outcome else ""
+    answer_lang = said_in if choices else language
+    return {"text": text, "lang": said_in, "answer_lang": answer_lang, "rounds": rounds, "outcome": outcome}
 
 
 def _for_learner(live: LiveClass, state: State, p: str, language: str) -> dict[str, Any]:
@@ -156,14 +158,15 @@ def _for_learner(live: LiveClass, state: State, p: str, language: str) -> dict[s
 
 def _vote(live: LiveClass, state: State, vote: OwnVote, language: str) -> dict[str, Any]:
     text, said_in, choices = _said(live, state.polls[vote.poll], language)
-    return {**vote._asdict(), "answer": _answer(live, choices, vote.answer), "text": text, "lang": said_in}
+    answer, answer_lang = _answer(live, choices, vote.answer, language), said_in if choices else language
+    return {**vote._asdict(), "answer": answer, "answer_lang": answer_lang, "text": text, "lang": said_in}
 
 
-def _answer(live: LiveClass, choices: tuple[int, ...], answer: str) -> str:
-    """The text of the chosen choice, or the answer itself."""
+def _answer(live: LiveClass, choices: tuple[int, ...], answer: str, language: str) -> str:
+    """The text of the chosen choice, the name of the element, or the answer itself."""
     if choices and answer.isdecimal() and int(answer) < len(choices):
         return live.words.text(choices[int(answer)])[0]
-    return answer
+    return element_name(language, answer)
 
 
 def _runs(me: Participant) -> list[dict[str, str]]:

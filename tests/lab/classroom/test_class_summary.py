@@ -11,6 +11,7 @@ from lab.classroom.events.room import CameBack, ClassResumed, WentAway
 from lab.classroom.events.work import StuckBegan, StuckEnded
 from lab.classroom.results.summary import absences, own_votes, own_work, summary
 from lab.classroom.state import Person, Poll, State, Vote
+from lab.web.classes.element_names import element_name
 from tests.support.classroom.class_pages import Classroom
 
 
@@ -158,3 +159,38 @@ def test_page_of_the_summary_for_each_role(classroom: Classroom) -> None:
     assert classroom.visitors["p4"].get(address).status == 403
     assert classroom.visitors["p5"].get(address).status == 404
     assert f'href="{address}"' in classroom.visitors["p1"].get(f"/classes/{classroom.slug}/").text
+
+
+def test_summary_names_the_elements_that_answered_a_poll(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        teacher.until("snap")
+        ada.until("snap")
+        made: dict[str, Any] = {"form": "point", "text": "哪一条?", "lang": "zh-CN", "right": "replica:orders-0@b2"}
+        assert teacher.act("make_poll", **made, anonymous=False)["k"] == "done"
+        assert teacher.act("open_poll", poll=1)["k"] == "done"
+        assert ada.act("vote", poll=1, answer="record:orders-0@b3:45", sure=80)["k"] == "done"
+        for op in ("close_poll", "end_poll"):
+            assert teacher.act(op, poll=1)["k"] == "done"
+    address = f"/classes/{classroom.slug}/summary/"
+    staff = classroom.visitors["p1"].get(address).text
+    assert '<span lang="en">orders-0, offset 45, on broker 3</span>' in staff and "orders-0 on broker 2" in staff
+    assert '<b lang="en">orders-0, offset 45, on broker 3</b>' in classroom.visitors["p2"].get(address).text
+
+
+@pytest.mark.parametrize(
+    ("anchor", "name"),
+    [
+        ("broker:b12", "broker 12"),
+        ("client:c1", "client c1"),
+        ("partition:orders-0", "partition orders-0"),
+        ("link:b1|zk", "broker 1 – zk"),
+        ("znode:/", "ZooKeeper"),
+        ("znode:/config/brokers/<default>", "znode /config/brokers/<default>"),
+        ("rpc:r12", "message r12"),
+        ("parked:r12", "waiting request r12"),
+        ("42", "42"),
+        ("broker:elsewhere", "broker:elsewhere"),
+    ],
+)
+def test_element_has_the_name_that_pages_show(anchor: str, name: str) -> None:
+    assert element_name("en", anchor) == name
