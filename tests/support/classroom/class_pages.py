@@ -20,6 +20,8 @@ from lab.models import Class, Participant, Role, Run
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 _numbers = count(1)
+_acts = count()
+"""Of all pages: those of one person must not repeat each other's ids."""
 
 
 class Page:
@@ -31,7 +33,6 @@ class Page:
         self.held: dict[str, Any] = {}
         self.upto = -1
         self.boot = ""
-        self._ids = iter(range(1_000_000))
 
     def send(self, **frame: Any) -> None:
         self.connection.send(json.dumps(frame))
@@ -72,7 +73,7 @@ class Page:
 
     def act(self, op: str, id: str = "", **arguments: Any) -> dict[str, Any]:
         """Does an act; returns its answer."""
-        id = id or f"a{next(self._ids)}"
+        id = id or f"a{next(_acts)}"
         self.send(k="act", id=id, do={"op": op, **arguments})
         while True:
             frame = self.read()
