@@ -15,6 +15,7 @@ from django.utils import timezone
 from lab.actions.classes.lessons.start import begun, start_of
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, Rename, SetDoor, SetPerson
+from lab.classroom.audience import Viewer
 from lab.classroom.events import ROOM
 from lab.classroom.frames import Alarm
 from lab.classroom.notices import Notice
@@ -76,6 +77,18 @@ class FollowedClass:
             logger.warning("class %s: %s", self.slug, outcome)
             refused.append(outcome)
         return refused
+
+    async def viewer_of(self, member: Participant) -> Viewer | None:
+        """How a participant sees the class; None if they may not. Raises Refusal if the class does not accept them."""
+        board = self.room.board
+        if board.viewer(member.source) is None:
+            # Right after joining: with the others who have just joined.
+            await self.followed()
+        if board.viewer(member.source) is None:
+            refused = await self.mirror(numbers={member.number})
+            if refused and board.viewer(member.source) is None:
+                raise refused[0]
+        return board.viewer(member.source)
 
     async def follow(self, notice: Notice) -> None:
         """The door has changed the database. Changes that arrive during the update, or soon after one, are combined."""

@@ -1,15 +1,27 @@
 """Door and participant actions of staff from a page of the live class: the same as on the class's own page."""
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes import door, people
 from lab.actions.classes.join_class import leave_class
+from lab.actions.classes.live_class import LiveClass
 from lab.actions.classes.start_class import end_class
 from lab.classroom.acts import DoorAct, ops
 from lab.models import Class, Participant, Presence
 from lab.rights import require
 from lab.texts.refusal import Refusal
+
+
+async def do_in_class(live: LiveClass, classroom: Class, user: User, me: Participant, act: DoorAct) -> None:
+    """Executes an action, also in the live class. Raises Refusal, also that of the live class."""
+    await sync_to_async(do_door_act)(classroom, user, me, act)
+    p = getattr(act, "p", "")
+    refused = await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
+    if refused and (p or isinstance(act, ops.Admit)):
+        # Other acts at the door concern no participant whom the class may have refused before.
+        raise refused[0]
 
 
 def do_door_act(classroom: Class, user: User, me: Participant, act: DoorAct) -> None:

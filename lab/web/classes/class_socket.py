@@ -14,12 +14,11 @@ from lab.actions.classes.give_labs import give_lab_in_class
 from lab.actions.classes.hand_out import take_handout
 from lab.actions.classes.lessons.begin import begin_lesson
 from lab.actions.classes.lessons.start import has_gone_on
-from lab.actions.classes.live_acts import do_door_act
+from lab.actions.classes.live_acts import do_in_class
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import ShowLab
 from lab.classroom.acts.ops import (
-    Admit,
     BeginLesson,
     CastVote,
     DoorAct,
@@ -211,17 +210,12 @@ class ClassSocket(HoldingSocket):
             raise InvalidFrame("refusal.hello_missing")
         check_hello(frame)
         room, p = self._live.room, self._member.source
-        viewer = room.board.viewer(p)
-        if viewer is None:
-            # Right after joining: with the others who have just joined.
-            await self._live.followed()
-            viewer = room.board.viewer(p)
-        if viewer is None:
-            refused = await self._live.mirror(numbers={self._member.number})
-            viewer = room.board.viewer(p)
-            if viewer is None and refused:
-                await self._close(CLOSE_RIGHT_ENDED, refused[0].what)
-                return
+        try:
+            viewer = await self._live.viewer_of(self._member)
+        except Refusal as refusal:
+            is_full = refusal.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            await self._close(CLOSE_RIGHT_ENDED if is_full else CLOSE_FAILED, refusal.what)
+            return
         if viewer is None:
             self.end("kicked", again=False)
             return
@@ -360,14 +354,8 @@ class ClassSocket(HoldingSocket):
         self._refuse(getattr(frame, "id", None), refusal)
 
     async def _do_at_door(self, id: str, act: DoorAct) -> None:
-        live, me = self._live, self._member
-        await sync_to_async(do_door_act)(self._classroom, self._user, me, act)
-        p = getattr(act, "p", "")
-        refused = await live.mirror(me.source, {int(p.removeprefix("p"))} if p else None)
-        if refused and (p or isinstance(act, Admit)):
-            # Other acts at the door concern no participant whom the class may have refused before.
-            raise refused[0]
-        self._answer(ClassDone(id, live.room.board.last_seq))
+        await do_in_class(self._live, self._classroom, self._user, self._member, act)
+        self._answer(ClassDone(id, self._live.room.board.last_seq))
 
     # Sending
 
