@@ -19,7 +19,7 @@ Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=4 * 3600)]
 Language: TypeAlias = Literal["en", "zh-CN"]
 Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
 StrokePart: TypeAlias = Annotated[int, Meta(ge=-200_000, le=200_000)]
-"""Thousandths of the box of a thing: a cell may be 10 px of a drawing that is 2,000 px wide."""
+"""Thousandths of the box of an element: a cell may be 10 px of a drawing that is 2,000 px wide."""
 Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 Slug: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,80}\Z")]
 Short: TypeAlias = Annotated[str, Meta(max_length=120)]
