@@ -13,7 +13,7 @@ from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Participant, clock_ms
 from devtools.rehearsal.rehearsal import CHAPTER
 from devtools.rehearsal.taught import Taught, until
-from devtools.rehearsal.visitor import Visitor
+from devtools.rehearsal.visitor import Visitor, allow_requests
 from lab.actions.classes.lessons.start import lesson_of
 
 PEOPLE = 300
@@ -39,13 +39,14 @@ class Crowd:
         self._figures, self._arrivals = figures, Arrivals()
         self._began_ms = 0.0
         self._own = Figures()
-        """Those of the pages of this class."""
+        """The figures of the pages of this class."""
         self._reading: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
         """Starts the class and measures `crowd`, `crowd_class` and `crowd_frames`; then, where frames are deflated,
         `narrow`. Raises Refused.
         """
+        allow_requests()
         with collector_off():
             await self._arrive_together()
 

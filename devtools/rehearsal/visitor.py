@@ -6,12 +6,15 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from http.cookiejar import CookieJar
 from typing import NamedTuple
 
 from websockets.asyncio.client import ClientConnection, connect
 
 ANSWER_S = 60.0
+REQUESTS_AT_ONCE = 64
+"""Of all visitors of an event loop. Its usual executor has six threads on two cores: joins would wait for them."""
 _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -32,13 +35,20 @@ def token_in(page: str) -> str:
     return found[1] if found is not None else ""
 
 
-class Visitor:
-    """One person's browser. Its requests run in threads, so many visitors can share an event loop."""
+def allow_requests() -> None:
+    """Lets the visitors of the running event loop send REQUESTS_AT_ONCE requests at the same time."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(REQUESTS_AT_ONCE))
 
-    def __init__(self, address: str) -> None:
-        """`address`: of the server, without a path: `http://127.0.0.1:8000`."""
+
+class Visitor:
+    """One person's browser. Its requests run in threads, so that many visitors can share an event loop."""
+
+    def __init__(self, address: str, cookies: CookieJar | None = None) -> None:
+        """`address`: of the server, without a path: `http://127.0.0.1:8000`. `cookies`: those of the browser, if it has
+        been used before.
+        """
         self.address = address.rstrip("/")
-        self._cookies = CookieJar()
+        self._cookies = CookieJar() if cookies is None else cookies
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._cookies))
 
     async def get(self, path: str) -> Page:
@@ -59,9 +69,7 @@ class Visitor:
 
     def at(self, address: str) -> "Visitor":
         """The same browser, to which the server has this address."""
-        other = Visitor(address)
-        other._cookies = self._cookies
-        return other
+        return Visitor(address, self._cookies)
 
     async def send(self, method: str, path: str, data: bytes, kind: str, token: str) -> None:
         """Sends bytes of a type, as a page's script does. Raises Refused."""
@@ -108,4 +116,4 @@ class Visitor:
             raise Refused(f"{request.full_url} answered {error.code}.") from error
 
 
-__all__ = ["ClientConnection", "Page", "Refused", "Visitor", "token_in"]
+__all__ = ["ClientConnection", "Page", "Refused", "Visitor", "allow_requests", "token_in"]
