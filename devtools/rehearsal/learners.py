@@ -21,13 +21,13 @@ REPEATED = 3
 OWN_PARTITION = "rehearsal-0"
 """What learners write to in a class without a lesson."""
 SAYS = 3
-"""Of so many things that a learner does, one is something in the class."""
+"""One of this number of things that a learner does is something in the class."""
 VOTE_S = (0.5, 6.0)
 """How long after a poll opens a learner votes."""
 TYPED_S = 2.0
 """How long a lab plays after lines were typed."""
 GETS_STUCK_AFTER = 1
-"""Learners who get stuck do so many steps before."""
+"""The number of steps that learners do before they get stuck."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,14 @@ class Learner(Participant):
         await self.act("detach")
         # The engine wakes with the first act, which is not to count as a delay of the class.
         await page.ask("time", op="pause")
-        doing = Doing(page, lesson, self.read_lab, lambda: self._rest(lab), self.chance, self._noted)
+        doing = Doing(page, lesson, self.read_lab, lambda: self._rest(lab), self.chance, self._noted, self._dropped)
         await doing.do(GETS_STUCK_AFTER if self.manner.stuck else 0)
         if self.manner.stuck == "struggles":
             while await doing.hint():
                 await self._rest(lab)
             for number in itertools.count(1):
                 await self._rest(lab)
-                await page.ask("do", line=f"producer send nobody-{number} {lesson.partition} a:1")
+                await page.ask("do", line=f"producer send missing-{number} {lesson.partition} a:1")
         elif self.manner.stuck:
             await asyncio.Event().wait()
 
@@ -147,6 +147,9 @@ class Learner(Participant):
     def _noted(self, acted: Acted) -> None:
         self.figures.learned_at_ms.append(wall_ms())
         self.arrivals.work_ms[acted.kind, self.p, acted.step] = clock_ms()
+
+    def _dropped(self, acted: Acted) -> None:
+        self.arrivals.work_ms.pop((acted.kind, self.p, acted.step), None)
 
     async def play_on(self) -> None:
         """Leaves the lesson, if they are still in it, and plays on."""
@@ -245,8 +248,8 @@ class Learner(Participant):
         await asyncio.sleep(away_s)
 
     async def return_from(self, go: Callable[[], Awaitable[None]]) -> float:
-        """Goes, comes back, and notes what was found then: whoever finds another number, another lab or an earlier
-        instant of it is counted as astray. Returns how long the way back took, in milliseconds.
+        """Goes, comes back, and notes what was found then: a learner who finds another number, another lab or an
+        earlier instant of it is counted as astray. Returns how long the way back took, in milliseconds.
         """
         before = self.p, self.sections["/mine"]["lab"]
         await go()

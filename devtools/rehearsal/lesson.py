@@ -34,14 +34,16 @@ ReadState = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class Acted(NamedTuple):
-    """Something that the class is told of: a prediction, a hint, an answer."""
+    """Something of which the class is notified: a prediction, a hint, an answer or a skipped step."""
 
     kind: str
     step: int
 
 
 class Doing:
-    """One learner in one lesson, on one page. `noted` is called right before an act of which the class is told."""
+    """One learner in one lesson, on one page. `noted` is called right before an act of which the class is notified,
+    `dropped` when such an act has not done its step.
+    """
 
     def __init__(
         self,
@@ -51,10 +53,11 @@ class Doing:
         rest: Callable[[], Awaitable[None]],
         chance: random.Random,
         noted: Callable[[Acted], None],
+        dropped: Callable[[Acted], None],
     ) -> None:
         """`rest`: the time that this learner takes between two things."""
         self._page, self._exercise, self._read, self._rest = page, exercise, read, rest
-        self._chance, self._noted = chance, noted
+        self._chance, self._noted, self._dropped = chance, noted, dropped
         self._lines = {section.step: section.lines for section in sections_of(exercise)}
         self._controller = -1
 
@@ -80,16 +83,19 @@ class Doing:
         return await self._page.ask("exercise", op="hint")
 
     async def _do_step(self, step: str, number: int) -> None:
-        """Does a step; a learner to whom that does not succeed takes a hint, and goes on without the step."""
+        """Does a step; a learner who does not succeed takes a hint, and then skips the step."""
         if self._chance.random() < HINTS:
             await self.hint()
         for line in self._lines[step]:
             await self._rest()
             await self._do_line(step, number, line)
         if not await self._page.until(lambda: self._is_done(number), LATE_S):
+            # What does the step later is not the answer, and the learner's own time is no delay.
+            self._dropped(Acted("StepReached", number))
             await self.hint()
             await self._rest()
             if not self._is_done(number):
+                self._noted(Acted("StepReached", number))
                 await self._page.ask("exercise", op="skip", step=step)
                 # What is skipped may show its outcome later: a prediction.
                 await self._page.until(lambda: self._is_done(number), LATE_S)
