@@ -164,7 +164,7 @@ def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=400_000, help="how many events the long run has (default 400000)")
-    parser.add_argument("--rounds", type=int, default=3, help="medians of so many (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds whose median is printed (default 3)")
     arguments = parser.parse_args()
     rounds: dict[str, list[dict[str, float]]] = {kind: [] for kind in CHECKED}
     for _ in range(arguments.rounds):

@@ -113,7 +113,7 @@ def come(browser: Any, link: str, width: int, height: int) -> Any:
 
 
 def walk(leader: Any, changes: int) -> list[float]:
-    """Does something that leads elsewhere so many times; returns when each began, by the clock of the machine."""
+    """Does something that leads elsewhere `changes` times; returns when each began, by the clock of the machine."""
     dice, began = random.Random(SEED), []
     for _ in range(changes):
         began.append(leader.evaluate("Date.now()"))

@@ -73,7 +73,7 @@ class LabPage:
             self._waiting.pop(id, None)
 
     async def until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Waits until it holds, at most so long; whether it does."""
+        """Waits until it holds, at most `seconds`; returns whether it does."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not holds():
@@ -82,7 +82,7 @@ class LabPage:
         return holds()
 
     async def play(self, rate: float) -> bool:
-        """The time of the lab runs, at so many simulated seconds a second."""
+        """The time of the lab runs, at `rate` simulated seconds a second."""
         return await self.ask("time", op="play", value=rate)
 
     @property

@@ -1,4 +1,4 @@
-"""Who of a rehearsed class works how: their names say so, for whoever watches the board."""
+"""Who of a rehearsed class works how. Their names on the board say so."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ QUICK_S, STEADY_S, SLOW_S = 2.0, 8.0, 16.0
 LATER_S = 8.0
 """Between two lines of a quick learner who has done the lesson."""
 LEAVES_AT, AWAY_S = 0.25, 30.0
-"""After what part of the class somebody leaves, and for how long at most."""
+"""After what part of the class the first learner leaves, and for how long at most."""
 
 
 class Person(NamedTuple):
@@ -19,8 +19,8 @@ class Person(NamedTuple):
 
 
 def people_of(learners: int, active: int, stuck: int, leaving: int, class_s: float) -> Iterator[Person]:
-    """The learners of a class of so many seconds. `active`: how many are quick, and let their labs play on. Of those
-    who get stuck every other one does nothing, and the others try in vain.
+    """The learners of a class of `class_s` seconds. `active`: how many are quick, and let their labs play on. Of those
+    who get stuck every other one does nothing, and the others do not succeed.
     """
     usual = max(1, learners - stuck - leaving)
     away_s = min(AWAY_S, class_s / 4)

@@ -12,7 +12,7 @@ from devtools.rehearsal.visitor import Refused
 
 
 async def pause_all(taught: Taught) -> None:
-    """All labs play, are paused by the class, and go on."""
+    """All labs play, are paused by the class, and continue."""
     learners = [one for one in taught.learners if one.page is not None]
     async with patience("labs that play"):
         await asyncio.gather(*(one.play_on() for one in learners))
@@ -23,7 +23,7 @@ async def pause_all(taught: Taught) -> None:
     await until("paused labs", lambda: not any(one.page is not None and one.page.is_playing for one in learners))
     taught.figures.paused = clock_ms() - began_ms
     await taught.board.act("resume_all")
-    await until("labs that go on", lambda: all(one.page is not None and one.page.is_playing for one in learners))
+    await until("labs that continue", lambda: all(one.page is not None and one.page.is_playing for one in learners))
     await asyncio.gather(*(one.pause() for one in learners if not one.manner.plays_on))
 
 
@@ -34,11 +34,11 @@ async def look(taught: Taught) -> None:
     board, learners = taught.board, taught.at_work()
     first, asker, helped, shown = (learners[number % len(learners)] for number in range(4))
 
-    async def told(path: str, learner: Learner, act: Coroutine[Any, Any, bool], section: str = "looked_by") -> None:
+    async def notified(path: str, learner: Learner, act: Coroutine[Any, Any, bool], section: str = "looked_by") -> None:
         began_ms = clock_ms()
         if not await act:
             raise Refused(f"The path {path} into the lab of {learner.p} was refused.")
-        await until(f"{path}: what a learner is told", lambda: bool(learner.sections["/mine"][section]))
+        await until(f"{path}: the notice to the learner", lambda: bool(learner.sections["/mine"][section]))
         taught.figures.looked[path] = clock_ms() - began_ms
 
     async def end(learner: Learner, *ops: str) -> None:
@@ -46,16 +46,16 @@ async def look(taught: Taught) -> None:
             await board.act(op, p=learner.p)
         await until("a look that has ended", lambda: not learner.sections["/mine"]["looked_by"])
 
-    await told("wall", first, board.act("look", p=first.p))
+    await notified("wall", first, board.act("look", p=first.p))
     await end(first, "end_look")
     await asker.act("ask", text="Is this the offset?", lang="en", at={"lab": await asker.own_lab(), "seq": 1})
-    await told("question", asker, board.act("look", p=asker.p))
+    await notified("question", asker, board.act("look", p=asker.p))
     await end(asker, "end_look")
-    await told("help", helped, board.act("begin_help", p=helped.p))
+    await notified("help", helped, board.act("begin_help", p=helped.p))
     await end(helped, "end_help", "end_look")
     await board.act("ask_stage", p=shown.p)
     await until("the question for the stage", lambda: bool(shown.sections["/mine"]["stage_until_us"]))
-    await told("stage", shown, shown.act("answer_stage", accepted=True, named=False), "on_stage")
+    await notified("stage", shown, shown.act("answer_stage", accepted=True, named=False), "on_stage")
     await board.act("clear_stage")
 
 

@@ -1,4 +1,4 @@
-"""How long a rehearsal waits for something, and what it says when that does not come."""
+"""How long a rehearsal waits for something, and what it says when that takes too long."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,11 +11,11 @@ PATIENCE_S = 120.0
 
 @asynccontextmanager
 async def patience(awaited: str, seconds: float = PATIENCE_S) -> AsyncIterator[None]:
-    """Raises Refused if the block takes longer. `awaited` completes "waited in vain for"."""
+    """Raises Refused if the block takes longer. `awaited` completes "timed out waiting for"."""
     try:
         async with asyncio.timeout(seconds) as limit:
             yield
     except TimeoutError:
         if limit.expired():
-            raise Refused(f"A rehearsal waited in vain for {awaited}, {seconds:.0f} s long.") from None
+            raise Refused(f"A rehearsal timed out waiting for {awaited} ({seconds:.0f} s).") from None
         raise

@@ -25,7 +25,7 @@ LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 FINAL = (CLOSE_NOT_SIGNED_IN, CLOSE_RIGHT_ENDED, CLOSE_NOT_FOUND)
 """Codes with which a socket ends for good."""
 HOLD_OFF_S = 30.0
-"""A page that was closed for a flood waits so long (static/lab/core/socket.js)."""
+"""How long a page that was closed for a flood waits (static/lab/core/socket.js)."""
 _HANDOUT, _POLL = re.compile(r"/handouts/\d+"), re.compile(r"/polls/\d+")
 TRACED = 5_000
 LOOK_S = 2.0
@@ -40,7 +40,7 @@ class Arrivals:
     Attributes:
         acts_ms: when acts of the class were sent, by their id.
         votes_ms: when votes were sent, by the pointer of the poll and the participant.
-        work_ms: when somebody did something in the lesson, by the kind of its event, participant and step.
+        work_ms: when a learner did something in the lesson, by the kind of its event, participant and step.
         behind: by event, how much later it came to each observer than to the first socket.
     """
 
@@ -182,8 +182,8 @@ class Participant:
 
 
 class Board(Participant):
-    """The instructor's page. `shed`: how far the server reduces its work, as last told; it is noted as a figure while
-    `is_measured`.
+    """The instructor's page. `shed`: how far the server reduces its work, as last reported. It is noted as a figure
+    while `is_measured`.
     """
 
     shed = 0
@@ -224,7 +224,7 @@ class Board(Participant):
                 self.figures.votes.append(clock_ms() - sent_ms)
 
     def person(self, p: str) -> dict[str, Any]:
-        """What the board shows of a participant; empty for somebody who was removed."""
+        """What the board shows of a participant; empty for one who was removed."""
         return self.sections.get(f"/people/{p}") or {}
 
 

@@ -21,9 +21,9 @@ ACT_S = 0.15
 """Between two acts of the instructor."""
 HANDS = 8
 HAND_S = 0.4
-"""So many learners raise or lower their hands that often."""
+"""The number of learners who raise or lower their hands, and the time between two hands of one."""
 LEAST_MS = 1.0
-"""A shorter delay counts as this: of two that nobody notices the ratio says nothing."""
+"""A shorter delay counts as this: the ratio of two delays that are too short to notice says nothing."""
 FREE, AGAIN = "free", "free again"
 STROKE = [(0, 0), (500, 200), (1000, 1000)]
 
@@ -45,7 +45,7 @@ class Spells:
         return percentile(self.acts, 0.99)
 
     def events_p99(self) -> list[float]:
-        """Of each event, how late it came to 99 % of the observers."""
+        """How late each event came to 99 % of the observers."""
         return [percentile(list(times.values()), 0.99) for times in self.behind]
 
     def observer_p99(self, observer: str) -> float:
@@ -82,7 +82,7 @@ async def _spell(taught: Taught, disturb: Disturbance | None, found: Spells) -> 
 
 
 async def _present(taught: Taught, end_ms: float) -> None:
-    """Acts of the instructor that all pages are told of."""
+    """Acts of the instructor of which all pages are notified."""
     acts: list[dict[str, Any]] = [
         {"op": "set_timer", "seconds": 600},
         {"op": "draw", "anchor": "record:led-0@b1:0", "points": STROKE},

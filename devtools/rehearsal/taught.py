@@ -45,7 +45,7 @@ class Taught:
 
 
 async def until(awaited: str, holds: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
-    """Waits until it holds, at most so long. `awaited` completes "waited in vain for"."""
+    """Waits until it holds, at most `seconds`. `awaited` completes "timed out waiting for"."""
     async with patience(awaited, seconds):
         while not holds():
             await asyncio.sleep(LOOK_S)
