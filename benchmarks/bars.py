@@ -1,5 +1,6 @@
 """How good the lab wants to be: for each figure of a bench its bar, and how to find it in what the bench printed."""
 
+import math
 from typing import Any, Literal, NamedTuple
 
 from broker_core.sim.invariants import INVARIANTS, REPLICATION
@@ -199,14 +200,18 @@ BARS = (
     Bar("class", "most frames to one of them until then", ("crowd_frames",), "", "at most", 12),
     Bar("class", "pause all, until the last lab that played", ("paused_ms",), "ms", "at most", 1_000),
     Bar("class", "labs that played until then", ("paused_labs",), "", "at least", 40),
-    Bar("class", "look, question, help or stage, until its learner is told", ("looked_ms",), "ms", "at most", 1_000),
+    Bar(
+        "class", "look, question, help or stage, until its learner is notified", ("looked_ms",), "ms", "at most", 1_000
+    ),
     Bar("class", "a state given, until 40 see it in their own labs", ("given_ms",), "ms", "at most", 3_000),
     Bar("class", "the last event of that state", ("given_seq",), "", "at least", 50_000),
     Bar("class", "40 act there at once: the first has an engine", ("first_woken_ms",), "ms", "at most", 1_000),
     Bar("class", "40 act there at once: the last has an engine", ("last_woken_ms",), "ms", "at most", 15_000),
+    Bar("class", "acts/s of a learner who floods the class", ("flood_per_s",), "acts/s", "at least", 900),
     Bar("class", "1,000 acts/s of one, delay of the others' acts, p99", ("flood_ratio",), "", "at most", 1.2),
     Bar("class", "10,000 wrong codes a minute, the same", ("codes_ratio",), "", "at most", 1.2),
-    Bar("class", "wrong codes looked up", ("codes_looked_up",), "", "at most", 300),
+    Bar("class", "wrong codes sent a minute", ("codes_per_minute",), "", "at least", 9_000),
+    Bar("class", "wrong codes of one address looked up in 60 s", ("codes_looked_up",), "", "at most", 60),
     Bar("class", "wrong code refused, at the guesser, p50", ("codes_ms",), "ms"),
     Bar("class", "removed, until both sockets are closed", ("kicked_ms",), "ms", "at most", 1_000),
     Bar("class", "page at 200 kbit/s, behind at most", ("narrow_ms",), "ms", "at most", 2_000),
@@ -412,6 +417,8 @@ def judge(bar: Bar, found: dict[str, Any]) -> Row:
     """Compares what a bench found with its bar."""
     measured = _at(found, bar.figure)
     limit = "" if bar.limit is None else f"{'≥' if bar.sense == 'at least' else '≤'} {show(bar.limit)}"
+    # A rehearsal has NaN for what it has not measured.
+    measured = None if measured is not None and math.isnan(measured) else measured
     if measured is None:
         verdict = "absent" if bar.is_optional and found else "missing"
     elif bar.limit is None:

@@ -1,8 +1,8 @@
 """A class of 40 learners in a lesson, 15 of whose labs play, and 200 observers who show the leading lab, which gets 200
-records a second. Then the class is broken: a page does not read, one floods, codes are guessed, the server is killed.
-Then, on another server, which deflates frames, 300 people join a lesson within five seconds, and a page at 200 kbit/s
-follows. Prints JSON: how late acts reach the board, events the observers and frames the page that leads; what the
-server takes; what a fault does to the others; how long all who join wait.
+records a second. Then the class is broken: a page does not read, learners flood the class, codes are guessed, the
+server is killed. Then, on another server, which deflates frames, 300 people join a lesson within five seconds, and a
+page at 200 kbit/s follows. Prints JSON: how late acts reach the board, events the observers and frames the page that
+leads; what the server takes; what a fault does to the others; how long all who join wait.
 
 The participants are in this process and share the machine with the server: on two cores they take one of them.
 """
@@ -28,7 +28,7 @@ MINUTES = 2.0
 """About 200 acts: of fewer, p99 is the worst."""
 OBSERVERS = 200
 ROOM = ("--host", "0.0.0.0")
-"""As `make class` serves: frames are deflated."""
+"""Options with which `make class` serves: frames are deflated."""
 
 
 def main() -> int:

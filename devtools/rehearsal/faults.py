@@ -2,58 +2,55 @@
 
 import asyncio
 import contextlib
-import http
-import http.client
-import itertools
-import json
-import random
-import threading
-import time
-import urllib.parse
-from collections import Counter
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from devtools.rehearsal.door import join
+from devtools.rehearsal.abuse import ACTS_A_S, IN_A_SPELL, Flood, Guesses, read
 from devtools.rehearsal.figures import percentile
 from devtools.rehearsal.learners import Learner
 from devtools.rehearsal.narrow import NarrowPage, narrowed
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import CLASS_HELLO, LOST, clock_ms
-from devtools.rehearsal.spells import AGAIN, FREE, Disturbance, Spells, acts_ratio
+from devtools.rehearsal.spells import AGAIN, FREE, TURNS, Disturbance, Spells, acts_ratio
 from devtools.rehearsal.taught import Taught, until
-from devtools.rehearsal.visitor import ClientConnection, Visitor, token_in
-from lab.classroom.codes import CODES, shown_code
+from devtools.rehearsal.visitor import Refused, Visitor
 from lab.protocol.frames import CLOSE_RIGHT_ENDED, CLOSE_TOO_MUCH
 
-FLOOD = 10
-FLOOD_S = 0.01
-"""So many acts each time: a thousand a second."""
-CODES_A_S = 167
-"""10,000 a minute."""
-CODES_LOOKED_UP = 300
-"""In a minute, of the whole server (lab/classroom/limits.py)."""
+LEAST_ACTS = TURNS * IN_A_SPELL * 200
+LEAST_ACTS_A_S = 0.9 * ACTS_A_S
+LEAST_CODES = 9_000
+"""In a minute: fewer measure this machine, not the server."""
+CODES_LOOKED_UP = 60
+"""In any 60 s, of one address (lab/classroom/limits.py)."""
 OTHERS = 1.2
-"""The p99 of the others may grow by so much."""
+"""The p99 of the others may grow by this factor."""
 STALLED = 1.1
 BACK_MS = 10_000.0
 CLOSED_MS = 1_000.0
 BEHIND_MS = 2_000.0
 NARROW_S, SETTLE_S = 12.0, 4.0
+"""How long the page at 200 kbit/s is measured, and how long the server may adapt to its link before."""
+TIMER_S = 600
 MARKS_S = 0.5
-RUBBISH = ("{" * 100, "[]", '{"k":"act"}', '{"k":"act","id":"x","do":{"op":"nosuch"}}', "\x00")
+MARKS_SHOWN_S = 10.0
+"""How long after the restart the last mark may take to the page."""
+INVALID = ("{" * 100, "[]", '{"k":"act"}', '{"k":"act","id":"x","do":{"op":"nosuch"}}', "\x00")
 TOO_LARGE = 1_100_000
+CLOSE_TOO_LARGE = 1009
+"""Of the protocol of web sockets: a message is too big."""
 KILLED_SOCKETS = 3
 
 
 class Fault(NamedTuple):
-    """A fault, what followed, and whether that is what is promised."""
+    """A fault, what followed, and whether that is what is promised; None if the fault was weaker than its name says."""
 
     name: str
     found: str
-    held: bool
+    held: bool | None
 
     def line(self) -> str:
-        return f"fault: {self.name}: {self.found}: {'held' if self.held else 'DID NOT HOLD'}"
+        verdict = {True: "held", False: "DID NOT HOLD", None: "NOT MEASURED"}[self.held]
+        return f"fault: {self.name}: {self.found}: {verdict}"
 
 
 class Faults:
@@ -61,17 +58,15 @@ class Faults:
 
     def __init__(self, taught: Taught) -> None:
         self._taught, self._figures = taught, taught.figures
-        self._codes = Counter[int]()
-        self._flooder = Visitor(taught.server)
+        self._flood = Flood(taught)
         self._guesses = Guesses(taught.server)
 
-    async def join(self) -> None:
-        """Somebody joins who does nothing but flood the class."""
-        await join(self._flooder, self._taught.given, "Floods")
-
-    def disturbances(self) -> dict[str, Disturbance]:
-        """Those that may delay others."""
-        return {"flood": self._flood, "codes": self._guess}
+    @contextlib.asynccontextmanager
+    async def disturbances(self) -> AsyncIterator[dict[str, Disturbance]]:
+        """The faults that may delay others. They can be run as long as the block lasts. Raises Refused."""
+        await self._flood.join()
+        async with self._guesses.there():
+            yield {"flood": self._flood.run, "codes": self._guesses.run}
 
     def compared(self, spells: dict[str, Spells]) -> None:
         """Notes what the disturbances did to the others."""
@@ -79,96 +74,90 @@ class Faults:
         for kind in ("flood", "codes"):
             figures.others[kind] = acts_ratio(spells[kind], *free), spells[kind].acts_p99
         quiet = f"p99 of the others' acts %.0f ms, {max(one.acts_p99 for one in free):.0f} ms without it"
-        ratio, p99 = figures.others["flood"]
-        closed = ", ".join(f"{count} times with {code}" for code, count in sorted(self._codes.items())) or "never"
-        held = ratio <= OTHERS and CLOSE_TOO_MUCH in self._codes
-        self._note("1,000 acts a second of one learner", f"closed {closed}; {quiet % p99}", held)
+        self._note_flood(quiet)
         if "stall" in spells:
             found = f"events to the observer whom it delays most {figures.stalled_worst:.2f} times as late (p99)"
             self._note("a page that does not read", found, figures.stalled_worst <= STALLED)
-        ratio, p99 = figures.others["codes"]
-        guesses = self._guesses
-        figures.codes_looked_up, figures.codes_ms = guesses.looked_up, percentile(guesses.refused_ms, 0.5)
+        self._note_guesses(quiet)
+
+    def _note_flood(self, quiet: str) -> None:
+        flood, (ratio, p99) = self._flood, self._figures.others["flood"]
+        self._figures.flood_per_s = flood.acts_a_s
+        closed = ", ".join(f"{count} times with {code}" for code, count in sorted(flood.codes.items())) or "never"
         found = (
-            f"{guesses.looked_up} looked up, {len(guesses.refused_ms)} refused, in {figures.codes_ms:.1f} ms (median)"
+            f"{flood.sent} sent at {flood.acts_a_s:.0f}/s on {flood.accepted} sockets, {flood.refused} more refused; "
+            f"closed {closed}; {quiet % p99}"
         )
-        is_cheap = guesses.looked_up <= CODES_LOOKED_UP
-        self._note("10,000 wrong codes a minute", f"{found}; {quiet % p99}", is_cheap and ratio <= OTHERS)
+        held = ratio <= OTHERS and CLOSE_TOO_MUCH in flood.codes
+        is_flood = flood.sent >= LEAST_ACTS and flood.acts_a_s >= LEAST_ACTS_A_S
+        self._note("1,000 acts a second, each learner until closed", found, held if is_flood or not held else None)
+
+    def _note_guesses(self, quiet: str) -> None:
+        figures, guessed, (ratio, p99) = self._figures, self._guesses.found, self._figures.others["codes"]
+        figures.codes_looked_up, figures.codes_per_minute = guessed.looked_up_in_window(), guessed.a_minute
+        figures.codes_ms = percentile(guessed.refused_ms, 0.5)
+        found = (
+            f"{guessed.a_minute:,.0f} a minute sent from one address; at most {figures.codes_looked_up:.0f} looked up "
+            f"in 60 s, {len(guessed.refused_ms)} refused, in {figures.codes_ms:.1f} ms (median); {quiet % p99}"
+        )
+        held = figures.codes_looked_up <= CODES_LOOKED_UP and ratio <= OTHERS
+        is_flood = guessed.a_minute >= LEAST_CODES
+        self._note("10,000 wrong codes a minute", found, held if is_flood or not held else None)
 
     async def run(self) -> None:
         """The other faults, one after the other. Sockets that are lost by them are not counted as lost."""
         lost = self._figures.lost
-        await self._rubbish()
+        await self._send_invalid()
         await self._lose_sockets()
         await self._remove()
         if self._taught.observers:
             await self.narrow(self._taught.observers[-1].visitor)
+        else:
+            self._skip("a page at 200 kbit/s", "there is no observer")
         if self._taught.own is not None:
             await self._kill_server()
         else:
-            self._taught.say("The server is not killed: it ran before the rehearsal.")
+            self._skip("the server killed (SIGKILL)", "it ran before the rehearsal")
         self._figures.lost = lost
 
-    def _note(self, name: str, found: str, held: bool) -> None:
+    def _note(self, name: str, found: str, held: bool | None) -> None:
         fault = Fault(name, found, held)
         self._figures.faults.append(fault.line())
-        self._figures.faults_held += held
+        self._figures.faults_held += held is True
         self._taught.say(fault.line())
 
-    def _learner(self) -> Learner:
-        return self._taught.at_work()[0]
+    def _skip(self, name: str, why: str) -> None:
+        self._taught.say(f"fault: {name}: is not tried: {why}")
 
     # One learner against the others
 
-    async def _flood(self, over: asyncio.Event) -> None:
-        numbers, slug = itertools.count(1), self._taught.given.slug
-        while not over.is_set():
-            with contextlib.suppress(*LOST):
-                async with self._flooder.socket(f"/ws/classes/{slug}/") as connection:
-                    await connection.send(CLASS_HELLO)
-                    reading = asyncio.create_task(_read(connection))
-                    try:
-                        while not over.is_set() and not reading.done():
-                            for _ in range(FLOOD):
-                                await connection.send(_act(f"flood-{next(numbers)}", "mark"))
-                            await asyncio.sleep(FLOOD_S)
-                    finally:
-                        reading.cancel()
-                        if connection.close_code is not None:
-                            self._codes[connection.close_code] += 1
-            await asyncio.sleep(FLOOD_S)
-
-    async def _guess(self, over: asyncio.Event) -> None:
-        stop = threading.Event()
-        guessing = asyncio.create_task(asyncio.to_thread(self._guesses.run, stop))
-        await over.wait()
-        stop.set()
-        await guessing
-
-    async def _rubbish(self) -> None:
-        """Invalid frames, and one that is too large, from a learner's second page."""
-        learner, codes = self._learner(), []
-        # The rubbish last: after it, the server refuses further pages of the learner for a while.
-        for frames in (("x" * TOO_LARGE,), RUBBISH * 5):
+    async def _send_invalid(self) -> None:
+        """Frames that cannot be read, and one that is too large, from a learner's second page."""
+        learner, codes = self._taught.at_work()[0], []
+        # Invalid frames last: after them the server refuses further pages of the learner for a while.
+        for frames in (("x" * TOO_LARGE,), INVALID * 5):
             socket = learner.visitor.socket(f"/ws/classes/{learner.slug}/")
-            async with patience("the end of a socket that sends rubbish"), socket as connection:
+            async with patience("the end of a socket that sends invalid frames"), socket as connection:
                 await connection.send(CLASS_HELLO)
                 with contextlib.suppress(*LOST):
                     for frame in frames:
                         await connection.send(frame)
-                    await _read(connection)
+                    await read(connection)
                 codes.append(connection.close_code)
         before = self._figures.lost
         is_there = await learner.act("mark")
-        held = codes[0] is not None and codes[1] == CLOSE_TOO_MUCH and is_there and self._figures.lost == before
+        held = codes == [CLOSE_TOO_LARGE, CLOSE_TOO_MUCH] and is_there and self._figures.lost == before
         self._note("invalid frames and one of 1.1 MB", f"closed with {codes[1]} and {codes[0]}", held)
 
     # What is lost, and comes back
 
     async def _lose_sockets(self) -> None:
         astray = self._figures.astray
-        # Not the one who has just sent rubbish, whom the server holds off.
+        # Not the learner who has just sent invalid frames, whom the server holds off.
         learners = self._taught.at_work()[1 : 1 + KILLED_SOCKETS]
+        if not learners:
+            self._skip("killed sockets", "there is no second learner")
+            return
 
         async def lose(learner: Learner) -> float:
             async def go() -> None:
@@ -179,12 +168,15 @@ class Faults:
         took = await asyncio.gather(*(lose(one) for one in learners))
         same = len(learners) - (self._figures.astray - astray)
         found = f"back after {max(took):.0f} ms, {same} of {len(learners)} as the same participant, lab where it was"
-        self._note("the sockets of three learners killed", found, same == len(learners) and max(took) <= BACK_MS)
+        self._note(
+            f"sockets of learners killed ({len(learners)})", found, same == len(learners) and max(took) <= BACK_MS
+        )
 
     async def _remove(self) -> None:
         """An observer is removed from the class: their sockets of the class and of the leading lab end."""
         removed = next((one for one in reversed(self._taught.observers) if one.shows_lab), None)
         if removed is None:
+            self._skip("an observer removed", "no observer shows the leading lab (--following)")
             return
         began_ms = clock_ms()
         await self._taught.board.act("kick", p=removed.p)
@@ -200,6 +192,7 @@ class Faults:
         """
         taught, leader = self._taught, self._taught.leader
         if not self._figures.deflated or leader is None:
+            self._skip("a page at 200 kbit/s", "frames are not deflated (--room)")
             return
         async with narrowed(taught.server) as address:
             page = NarrowPage(visitor.at(address), taught.board.slug, "lab", self._figures, taught.arrivals)
@@ -209,9 +202,11 @@ class Faults:
                 await until("a page behind a slow network", lambda: page.ready.is_set() and page.frames_of_lab > 1)
                 await asyncio.sleep(SETTLE_S)
                 page.latest_ms = page.frames_of_lab = page.snaps = page.bytes_of_lab = 0
-                for _ in range(int(NARROW_S)):
-                    await taught.board.act("set_timer", seconds=600)
+                for number in range(int(NARROW_S)):
+                    page.set_ms[TIMER_S + number] = clock_ms()
+                    await taught.board.act("set_timer", seconds=TIMER_S + number)
                     await asyncio.sleep(1)
+                page.look(leader)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -236,6 +231,14 @@ class Faults:
         pages = await self._restart()
         is_over.set()
         marked = await asyncio.gather(*marking)
+        # An answer may come before the picture that has its mark.
+        with contextlib.suppress(Refused):
+            expected = [marks + done for (_, marks, _), done in zip(before, marked, strict=True)]
+            await until(
+                "answered marks on their pages",
+                lambda: all(_marks(one) >= marks for one, marks in zip(learners, expected, strict=True)),
+                MARKS_SHOWN_S,
+            )
         missing = [
             marks + done - _marks(one) for one, (_, marks, _), done in zip(learners, before, marked, strict=True)
         ]
@@ -246,13 +249,13 @@ class Faults:
             stand += one.sections["/mine"]["lab"] == lab and found["seq"] >= seq
         figures = self._figures
         figures.acts_lost = lost + doubled
-        told = (
+        said = (
             f"class back after {figures.back:.0f} ms, all {pages} pages after {figures.pages_back:.0f} ms; "
             f"of {sum(marked)} answered acts {lost} lost, {doubled} doubled; "
             f"{stand} of {len(learners)} labs where they stood"
         )
         held = not figures.acts_lost and stand == len(learners) and figures.pages_back <= BACK_MS
-        self._note("the server killed (SIGKILL)", told, held)
+        self._note("the server killed (SIGKILL)", said, held)
 
     async def _restart(self) -> int:
         """Kills the server and starts it again; returns how many pages came back."""
@@ -285,54 +288,3 @@ async def _mark(learner: Learner, over: asyncio.Event) -> int:
         done += await learner.act("mark")
         await asyncio.sleep(MARKS_S)
     return done
-
-
-async def _read(connection: ClientConnection) -> None:
-    with contextlib.suppress(*LOST):
-        async for _ in connection:
-            pass
-
-
-def _act(id: str, op: str) -> str:
-    return json.dumps({"k": "act", "id": id, "do": {"op": op}})
-
-
-class Guesses:
-    """Somebody who guesses class codes, with a new browser each time, over one connection. Used in a thread."""
-
-    def __init__(self, server: str) -> None:
-        self._address = urllib.parse.urlsplit(server)
-        self._chance = random.Random(7)
-        self.looked_up = 0
-        self.refused_ms: list[float] = []
-
-    def run(self, stop: threading.Event) -> None:
-        """Guesses until it is stopped."""
-        connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port)
-        try:
-            connection.request("GET", "/join/")
-            page = connection.getresponse()
-            cookies = [cookie.partition(";")[0] for cookie in page.msg.get_all("Set-Cookie", [])]
-            # Without the cookie that the door counts: a new browser.
-            csrf = next(cookie for cookie in cookies if "csrf" in cookie.lower())
-            token = token_in(page.read().decode())
-            while not stop.is_set():
-                began_s = time.monotonic()
-                self._guess(connection, csrf, token)
-                stop.wait(max(0.0, 1 / CODES_A_S - (time.monotonic() - began_s)))
-        finally:
-            connection.close()
-
-    def _guess(self, connection: http.client.HTTPConnection, csrf: str, token: str) -> None:
-        code = shown_code(self._chance.randrange(CODES))
-        body = urllib.parse.urlencode({"code": code, "csrfmiddlewaretoken": token})
-        origin = f"http://{self._address.netloc}"
-        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": csrf, "Origin": origin}
-        began_ms = clock_ms()
-        connection.request("POST", "/join/", body, headers)
-        answer = connection.getresponse()
-        answer.read()
-        if answer.status == http.HTTPStatus.TOO_MANY_REQUESTS:
-            self.refused_ms.append(clock_ms() - began_ms)
-        else:
-            self.looked_up += 1

@@ -45,7 +45,9 @@ class Figures:
             them, and took `rounds_share` of a core.
         work: what the lesson was, and how far the learners got, in lines.
         others: by what factor a disturbance delays the acts of the others, and their p99.
-        codes_looked_up, codes_ms: wrong codes that were looked up, and how soon one beyond the limit is refused.
+        flood_per_s: acts that a learner who floods the class sends in a second, until the socket is closed.
+        codes_per_minute: wrong codes that were sent, from one address. `codes_looked_up`: the most of them that were
+            looked up in 60 s; `codes_ms`: how soon one beyond the limit is refused.
         kicked: from removing a learner to the end of their sockets. `narrow`: how far a page at 200 kbit/s is behind.
         back, pages_back: from killing the server to the class on the board, and on all pages.
         acts_lost: answered acts that were lost or doubled by that.
@@ -89,6 +91,8 @@ class Figures:
     deflated: bool = False
     work: list[str] = field(default_factory=list)
     others: dict[str, tuple[float, float]] = field(default_factory=dict)
+    flood_per_s: float = float("nan")
+    codes_per_minute: float = float("nan")
     codes_looked_up: float = float("nan")
     codes_ms: float = float("nan")
     kicked: float = float("nan")
@@ -153,6 +157,8 @@ class Figures:
             "shed_step": self.shed,
             "deflated": float(self.deflated),
             "flood_ratio": self.others.get("flood", _NONE)[0],
+            "flood_per_s": self.flood_per_s,
+            "codes_per_minute": self.codes_per_minute,
             "codes_ratio": self.others.get("codes", _NONE)[0],
             "codes_looked_up": self.codes_looked_up,
             "codes_ms": self.codes_ms,

@@ -5,15 +5,16 @@ import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from devtools.rehearsal.acknowledging import acknowledging, lab_frame
 from devtools.rehearsal.lab_page import LAB_HELLO
-from devtools.rehearsal.people import LOST, Leader, Participant
+from devtools.rehearsal.people import LOST, Leader, Participant, clock_ms
 
 BYTES_A_S = 25_000
 CHUNK = 1_250
-"""50 ms of the link."""
+"""What the link passes in 50 ms."""
 BUFFER_BYTES = 8 * 1024
 """Of the sockets: in larger ones the kernel would keep what the link has not passed yet."""
 
@@ -21,12 +22,23 @@ BUFFER_BYTES = 8 * 1024
 class NarrowPage(Participant):
     """The page of an observer who shows the leading lab. `latest_ms`: how far it was behind at most, since that was set
     to 0: an event of the class behind the first page that had it, the picture of the lab behind the presenter's page.
-    `bytes_of_lab` came in so many `frames_of_lab`, of which some were `snaps`.
+    `bytes_of_lab` came in `frames_of_lab` frames, `snaps` of which were snapshots. `set_ms`: when the timer of the
+    class was set, by its seconds, which increase.
     """
 
     latest_ms = 0.0
     _shown = 0
     frames_of_lab = snaps = bytes_of_lab = 0
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.set_ms: dict[int, float] = {}
+
+    def look(self, leader: Leader) -> None:
+        """Counts how far the page is behind now: frames that have not come yet are not counted by their arrival."""
+        shown = (self.sections.get("/timer") or {}).get("seconds", 0)
+        missing = [clock_ms() - at_ms for seconds, at_ms in self.set_ms.items() if seconds > shown]
+        self.latest_ms = max(self.latest_ms, leader.behind_ms(self._shown), *missing)
 
     def happened(self, event: list[object]) -> None:
         assert isinstance(event[0], int)
@@ -59,7 +71,7 @@ class _Link:
         self._free_s = 0.0
 
     async def send(self, length: int) -> None:
-        """Returns when the link has passed so many bytes."""
+        """Returns when the link has passed `length` bytes."""
         self._free_s = max(self._free_s, time.monotonic()) + length / BYTES_A_S
         await asyncio.sleep(self._free_s - time.monotonic())
 

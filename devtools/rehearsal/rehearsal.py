@@ -19,9 +19,9 @@ from devtools.rehearsal.manners import people_of, work_lines
 from devtools.rehearsal.once import give_state, look, pause_all
 from devtools.rehearsal.patience import patience
 from devtools.rehearsal.people import Arrivals, Board, Leader, Observer, Participant, clock_ms, stall
-from devtools.rehearsal.spells import AGAIN, FREE, in_turns, worst_observer
+from devtools.rehearsal.spells import AGAIN, FREE, Disturbance, Spells, in_turns, worst_observer
 from devtools.rehearsal.taught import OwnServer, Taught, until
-from devtools.rehearsal.visitor import Refused, Visitor
+from devtools.rehearsal.visitor import Refused, Visitor, allow_requests
 from lab.actions.classes.lessons.start import lesson_of
 
 JOINING_AT_ONCE = 8
@@ -32,10 +32,12 @@ SEED = 20261
 ROLE_S = 0.11
 """Between two roles that are given: staff may do ten things a second."""
 LOOK_S = 1.0
+WORK = ("acts", "votes", "steps", "reached", "behind", "leader", "late")
+"""The figures of a class at work, without those who join and without what is done to it afterwards."""
 LESSON_S = 400.0
 """How long a quick learner may take for a lesson, on a busy machine."""
 CHAPTER = "replicate"
-"""Of the course: what a rehearsed class is about."""
+"""The slug of what a rehearsed class is about."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,10 @@ class Rehearsal:
         self._began_ms = clock_ms()
 
     async def run(self) -> Figures:
-        """Teaches the class and returns what was measured. Raises Refused, also if a participant cannot go on, or the
-        server has ended.
+        """Teaches the class and returns what was measured. Raises Refused, also if a participant cannot continue, or
+        the server has ended.
         """
+        allow_requests()
         try:
             with collector_off():
                 async with asyncio.TaskGroup() as self._tasks:
@@ -116,7 +119,7 @@ class Rehearsal:
             self._stay(looking.stay())
         await self._begin_work(taught)
         await self._teach(board)
-        kept = {name: list(getattr(figures, name)) for name in ("acts", "votes", "steps", "reached", "behind")}
+        kept = {name: list(getattr(figures, name)) for name in WORK}
         figures.work = list(work_lines(taught))
         faults = Faults(taught)
         await self._disturb(taught, faults)
@@ -172,7 +175,9 @@ class Rehearsal:
         self.figures.deflated = first.is_deflated
 
     async def _begin_work(self, taught: Taught) -> None:
-        """Everybody begins to work; observers follow the leading lab."""
+        """All learners begin to work; observers follow the leading lab."""
+        # What was measured while people joined is not of the class at work.
+        self._forget(*WORK)
         for observer in taught.observers[: self._plan.following]:
             self._stay(observer.follow())
         for learner in taught.learners:
@@ -198,8 +203,8 @@ class Rehearsal:
         """Polls while the class works; figures of the server count from here."""
         began_s, cpu_s = time.monotonic(), self._use.cpu_s()
         figures, seconds = self.figures, self._plan.minutes * 60
-        # What came while people joined is not of the class.
-        figures.behind.clear()
+        # The engines of all labs start while the class begins to work.
+        self._forget("behind", "leader", "late")
         figures.followed, figures.shed = 0, board.shed
         poll = 0
         while (left_s := began_s + seconds - time.monotonic()) > 0:
@@ -214,6 +219,10 @@ class Rehearsal:
         figures.rss_mb = self._use.rss_mb()
         board.is_measured = False
 
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            getattr(self.figures, name).clear()
+
     async def _poll(self, board: Board, poll: int, seconds: float) -> None:
         """A poll is open for some seconds, and then shown. With names: an anonymous vote waits for others."""
         choices = ["it stays", "it rises by one", "it falls"]
@@ -225,26 +234,28 @@ class Rehearsal:
             await board.act(op, poll=poll)
 
     async def _disturb(self, taught: Taught, faults: Faults) -> None:
-        """One page stops reading, and is closed again; with faults, somebody floods the class, and guesses codes."""
+        """One page stops reading, and is closed again; with faults, the class is flooded, and codes are guessed."""
+        if self._plan.faults:
+            lost = self.figures.lost
+            async with faults.disturbances() as disturbances:
+                spells = await self._spells(taught, disturbances)
+            faults.compared(spells)
+            self.figures.lost = lost
+        elif taught.observers:
+            await self._spells(taught, {})
+
+    async def _spells(self, taught: Taught, disturbances: dict[str, Disturbance]) -> dict[str, Spells]:
         figures, observers = self.figures, taught.observers
-        disturbances = faults.disturbances() if self._plan.faults else {}
         if observers:
             lab = taught.board.sections["/lead"]["lab"]
             disturbances["stall"] = lambda over: stall(observers[0].visitor, taught.board.slug, lab, over)
-        if not disturbances:
-            return
-        lost = figures.lost
-        if self._plan.faults:
-            await faults.join()
         spells = await in_turns(taught, disturbances)
         quiet = spells[FREE], spells[AGAIN]
         if observers:
             figures.stalled = spells["stall"].events_p99()
             figures.free = [ms for each in quiet for ms in each.events_p99()]
             figures.stalled_worst = worst_observer(spells["stall"], *quiet)
-        if self._plan.faults:
-            faults.compared(spells)
-            figures.lost = lost
+        return spells
 
     async def _watch_server(self) -> None:
         while self._use.is_running() or self._is_broken:

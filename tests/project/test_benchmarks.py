@@ -35,7 +35,7 @@ def test_figure_is_compared_with_its_bar(sense, limit, measured, verdict) -> Non
     assert (row.verdict, row.measured) == (verdict, measured)
 
 
-@pytest.mark.parametrize("found", [{}, {"part": {}}, {"part": []}, {"part": {"figure": "fast"}}])
+@pytest.mark.parametrize("found", [{}, {"part": {}}, {"part": []}, {"part": {"0": "fast"}}, {"part": [math.nan]}])
 def test_missing_figure_is_not_ok(found) -> None:
     assert judge(Bar("server", "a figure", ("part", "0"), "ms", "at most", 20), found).verdict == "missing"
 
@@ -51,10 +51,12 @@ def test_figures_have_significant_digits() -> None:
     assert [show(figure) for figure in (0, 0.954, 3, 12.5, 123456.7)] == ["0", "0.95", "3", "12.5", "123,457"]
 
 
-def test_rehearsal_reports_figures_that_are_0_and_none_that_it_has_not_measured() -> None:
+def test_rehearsal_reports_figures_that_are_0_and_says_what_it_has_not_measured() -> None:
     figures = Figures(wall_s=60.0, cpu_s=0.0, paused=0.0, followed_per_s=0.0)
-    said = [line.rpartition(": ")[2] for line in statement_lines(figures)]
+    lines = list(statement_lines(figures))
+    said = [line.rpartition(": ")[2] for line in lines if "not measured" not in line]
     assert said == ["0 frames/s (≥ 1,000) short", "0 % (≤ 70) ok", "0 ms (≤ 1,000) ok"]
+    assert "statement 20: answered acts lost or doubled by that: not measured (≤ 0)" in lines
     assert "frames/s" in str(figures.lines()) and "frames/s" not in str(Figures().lines())
 
 
@@ -183,5 +185,5 @@ def test_rehearsal_reports_what_it_waited_for() -> None:
         async with patience("labs that stand still", 0.01):
             await asyncio.Event().wait()
 
-    with pytest.raises(Refused, match="in vain for labs that stand still"):
+    with pytest.raises(Refused, match="timed out waiting for labs that stand still"):
         asyncio.run(wait())

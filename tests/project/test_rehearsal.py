@@ -11,11 +11,12 @@ import pytest
 from devtools.rehearsal.door import join, start_class
 from devtools.rehearsal.faults import Fault
 from devtools.rehearsal.figures import Figures
+from devtools.rehearsal.guesses import Guessed
 from devtools.rehearsal.learners import Learner, Manner, first_of
 from devtools.rehearsal.manners import people_of
-from devtools.rehearsal.narrow import narrowed
+from devtools.rehearsal.narrow import NarrowPage, narrowed
 from devtools.rehearsal.patience import patience
-from devtools.rehearsal.people import Arrivals, Board
+from devtools.rehearsal.people import Arrivals, Board, Leader, clock_ms
 from devtools.rehearsal.spells import Spells, acts_ratio, worst_observer
 from devtools.rehearsal.visitor import Visitor
 from devtools.tour.lab_process import LabProcess
@@ -52,6 +53,34 @@ def test_fault_that_did_not_hold_is_said_so() -> None:
     line = Fault("a flood", "closed never", False).line()
     assert line == "fault: a flood: closed never: DID NOT HOLD"
     assert Figures(faults=[line]).lines()[-1] == "faults that held       0  of 1"
+    assert Fault("a flood", "3 sent", None).line() == "fault: a flood: 3 sent: NOT MEASURED"
+
+
+def test_codes_count_as_looked_up_in_the_same_minute_only_if_the_server_saw_them_within_60_s() -> None:
+    early, late = [(0.0, 0.5), (1.0, 1.1)], [(59.0, 59.9), (59.8, 60.2), (61.0, 61.0)]
+    guessed = Guessed(looked_up=early + late, refused_ms=[2.0] * 145, guessing_s=1.0)
+    assert guessed.looked_up_in_window() == 4, "from the second one on: the first may have been before them"
+    assert guessed.a_minute == 9_000
+    assert Guessed().looked_up_in_window() == 0
+
+
+def observed(page: NarrowPage, leader: Leader) -> float:
+    page.latest_ms = 0
+    page.look(leader)
+    return page.latest_ms
+
+
+def test_page_that_receives_nothing_more_is_behind() -> None:
+    figures, arrivals = Figures(), Arrivals()
+    visitor = Visitor("http://127.0.0.1:1")
+    leader = Leader(Board(visitor, "c", "board", figures, arrivals), figures, None)
+    page = NarrowPage(visitor.at("http://127.0.0.1:2"), "c", "lab", figures, arrivals)
+    page.set_ms, page.sections["/timer"] = {600: clock_ms() - 9_000}, {"seconds": 600}
+    assert observed(page, leader) == 0
+    page.set_ms[601] = clock_ms() - 5_000
+    assert 5_000 <= observed(page, leader) < 9_000, "the class"
+    leader.trace.append((1, time.time() * 1_000 - 9_000))
+    assert observed(page, leader) >= 9_000, "the leading lab"
 
 
 def test_reached_step_is_as_late_on_the_board_as_after_the_page() -> None:

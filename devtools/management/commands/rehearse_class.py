@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import math
 import signal
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from lab.actions.classes.lessons.start import lesson_of
 from lab.classroom.limits import JOINS_WINDOW_S, MAX_JOINS
 
 ROOM = ("--host", "0.0.0.0")
-"""As `make class` serves: frames are deflated."""
+"""Options with which `make class` serves: frames are deflated."""
 NAMES = tuple(field.name for field in fields(Plan) if field.name != "waits")
 
 
@@ -97,6 +96,6 @@ def statement_lines(figures: Figures) -> Iterator[str]:
     rows = [judge(bar, found) for bar in BARS if bar.bench == "class" and statement_of(bar)]
     for row in sorted(rows, key=lambda one: one.statement):
         # A rehearsal measures less than the bench: no crowd, and without observers nothing of them.
-        if row.measured is not None and not math.isnan(row.measured):
-            measured = f"{show(row.measured)} {row.unit}".strip()
-            yield f"statement {row.statement:>2}: {row.name}: {measured} ({row.bar}) {row.verdict}"
+        measured = "not measured" if row.measured is None else f"{show(row.measured)} {row.unit}".strip()
+        verdict = "" if row.measured is None else f" {row.verdict}"
+        yield f"statement {row.statement:>2}: {row.name}: {measured} ({row.bar}){verdict}"
