@@ -2,16 +2,19 @@
 
 import asyncio
 import random
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from devtools.rehearsal.abuse import Guesses
 from devtools.rehearsal.door import join, start_class
 from devtools.rehearsal.faults import Fault
 from devtools.rehearsal.figures import Figures
-from devtools.rehearsal.guesses import Guessed
+from devtools.rehearsal.guesses import CONNECTIONS, Guessed
 from devtools.rehearsal.learners import Learner, Manner, first_of
 from devtools.rehearsal.manners import people_of
 from devtools.rehearsal.narrow import NarrowPage, narrowed
@@ -62,6 +65,58 @@ def test_codes_count_as_looked_up_in_the_same_minute_only_if_the_server_saw_them
     assert guessed.looked_up_in_window() == 4, "from the second one on: the first may have been before them"
     assert guessed.a_minute == 9_000
     assert Guessed().looked_up_in_window() == 0
+
+
+class Door(BaseHTTPRequestHandler):
+    """Gives each browser a cookie of its own and refuses every code."""
+
+    protocol_version = "HTTP/1.1"
+    browsers: list[str]
+    has_enough: threading.Event
+
+    def do_GET(self) -> None:
+        self._answer(200, b'<input name="csrfmiddlewaretoken" value="t">')
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.browsers.append(self.headers["Cookie"])
+        if len(self.browsers) >= 100:
+            self.has_enough.set()
+        self._answer(429, b"")
+
+    def _answer(self, status: int, text: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Set-Cookie", f"door={id(self)}; Path=/")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_codes_are_guessed_by_several_browsers_in_a_process_of_its_own() -> None:
+    Door.browsers, Door.has_enough = [], threading.Event()
+
+    async def guess(address: str) -> Guessed:
+        guesses = Guesses(address)
+        async with patience("guessed codes"), guesses.there():
+            over = asyncio.Event()
+            guessing = asyncio.create_task(guesses.run(over))
+            await asyncio.to_thread(Door.has_enough.wait, 60)
+            over.set()
+            await guessing
+        return guesses.found
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Door) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            found = asyncio.run(guess(f"http://127.0.0.1:{server.server_port}"))
+        finally:
+            server.shutdown()
+    assert (len(found.refused_ms), found.looked_up) == (len(Door.browsers), [])
+    assert len(Door.browsers) >= 100 and 1 < len(set(Door.browsers)) <= CONNECTIONS
+    assert found.a_minute > 0
 
 
 def observed(page: NarrowPage, leader: Leader) -> float:
