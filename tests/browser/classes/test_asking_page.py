@@ -105,6 +105,29 @@ def test_staff_make_a_poll_in_their_lab_and_pick_the_right_answer_there(staff: P
     assert ada.locator("hw-poll-panel").count() == 0
 
 
+def test_an_observer_asks_and_sets_marks_and_has_no_hand(staff: Page, ada: Page) -> None:
+    staff.get_by_role("button", name="Lead the class").click()
+    staff.locator(".tile").click()
+    staff.locator("hw-person select").last.select_option("observer")
+    expect(staff.locator(".tile")).to_have_count(0)
+    ada.goto(staff.url.replace("/board/", "/watch/"))
+    open_class_panel(ada)
+    panel = ada.locator(".class-panel")
+    expect(panel.get_by_role("button", name="Mark this instant")).to_be_visible()
+    assert panel.get_by_role("button", name="Raise hand").count() == 0
+    ada.get_by_role("tab", name="Inspect").click()
+    ada.keyboard.press("q")
+    question = ada.locator("#class-question")
+    expect(question).to_be_focused()
+    ada.keyboard.type("Why does it wait?")
+    panel.get_by_role("button", name="Send").click()
+    expect(question).to_have_value("")
+    panel.get_by_role("button", name="Mark this instant").click()
+    expect(staff.locator(".ask-list")).to_contain_text("Why does it wait?")
+    expect(ada.locator("hw-class-refusal")).to_be_empty()
+    assert violations(ada, within="hw-class-panel") == []
+
+
 def test_q_asks_with_the_instant_at_which_it_was_pressed(staff: Page, ada: Page) -> None:
     ada.get_by_role("tab", name="Act").click()
     ada.keyboard.press("q")

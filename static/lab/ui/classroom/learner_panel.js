@@ -12,7 +12,7 @@ import "./poll_panel.js";
 import "./refusal.js";
 import "./thing_field.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
-import { act, answerText, classSlug, clockText, connection, currentPoll, joined, now_us, tree } from "./store.js";
+import { act, answerText, asks, classSlug, clockText, connection, currentPoll, joined, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 /** @import { At } from "./looked_at.js" */
@@ -259,16 +259,15 @@ class HwClassPanel extends HwElement {
       <a class="btn" href="/classes/${classSlug.value}/replay/">${t("replay.title")}</a></div></div>`;
     if (mine.waits) return html`<div class="class-panel"><p>${t("board.mine.waits")}</p></div>`;
     const notes = Object.values(mine.notes);
-    const isLearner = mine.role === "learner";
     // Presenters start the next lesson from here.
     const teaches = STAFF.includes(mine.role) && Object.values(tree.value.people ?? {}).some(({ role }) => role === "learner");
     return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${
       teaches ? html`<hw-class-lesson class="button-row"></hw-class-lesson>` : ""}${this.#lesson(mine)}${this.#told(mine)}
       ${this.#asked(mine)}${STAFF.includes(mine.role) ? html`<hw-poll-panel class="card"></hw-poll-panel>` : this.#poll(mine)}
       ${this.#handouts(mine)}
-      ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
-        @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
-        ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>
+      ${asks(mine.role) ? html`<div class="button-row">${mine.role === "learner" ? html`<button class="btn"
+        aria-pressed=${mine.hand_us ? "true" : "false"} @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
+        ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>` : ""}
         <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
         <form class="note" @submit=${this.#ask}><label class="field"><span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
           id="class-question" name="question" rows="2" maxlength="500"

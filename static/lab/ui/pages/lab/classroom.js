@@ -9,7 +9,7 @@ import { connect } from "../../classroom/connect.js";
 import { speakToLearner } from "../../classroom/sound/heard.js";
 import { lookedAt, ownLab, setLookedAt } from "../../classroom/looked_at.js";
 import { followed, runOf } from "../../classroom/followed.js";
-import { act, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
+import { act, asks, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, leave, led, returnsAfterHold, setHeld, setLead } from "../../store/follow.js";
 import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { byId } from "../../kit/element.js";
@@ -77,7 +77,7 @@ function raiseHand() {
 
 /** Begins a question with the instant shown; staff, who ask nothing, keep what the key does in other labs. */
 function ask() {
-  if (tree.peek().mine?.role !== "learner") return void (zkMessages.value = !zkMessages.peek());
+  if (!asks(tree.peek().mine?.role)) return void (zkMessages.value = !zkMessages.peek());
   showPanel();
   // The panel may not have been drawn yet.
   requestAnimationFrame(() => void /** @type {any} */ (document.querySelector("hw-class-panel"))?.askNow());
