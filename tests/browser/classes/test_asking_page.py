@@ -87,6 +87,27 @@ def test_a_poll_is_answered_with_a_thing_of_the_picture_or_from_a_list_of_the_sa
     assert complaints == []
 
 
+def test_an_answer_that_no_tile_has_is_revealed_in_a_lab(staff: Page, ada: Page) -> None:
+    follows(staff, ada)
+    prepare(staff, "What is lost first?")
+    staff.get_by_role("button", name="Prepare the poll").click()
+    staff.get_by_role("button", name="Open the poll").click()
+    ada.locator("hw-thing-field select").select_option("link:b1|b3")
+    ada.get_by_role("button", name="Answer", exact=True).click()
+    staff.get_by_role("button", name="Close the poll").click()
+    assert staff.locator(".reveal hw-thing-field option[value='link:b1|b3']").count() == 0
+    with staff.expect_popup() as opened:
+        staff.get_by_role("link", name="Choose another element in a lab").click()
+    lab = opened.value
+    lab.set_viewport_size(WIDE)
+    open_class_panel(lab)
+    lab.locator(".reveal hw-thing-field select").select_option("link:b1|b3")
+    assert lab.get_by_role("link", name="Choose another element in a lab").count() == 0
+    lab.get_by_role("button", name="Reveal").click()
+    expect(ada.locator(".class-panel")).to_contain_text("Came true: broker 1 – broker 3")
+    expect(staff.locator("hw-poll-panel")).to_contain_text("Came true: broker 1 – broker 3")
+
+
 def test_staff_make_a_poll_in_their_lab_and_pick_the_right_answer_there(staff: Page, ada: Page) -> None:
     lab = staff.context.new_page()
     lab.set_viewport_size(WIDE)

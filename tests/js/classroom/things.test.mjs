@@ -1,7 +1,7 @@
 // The things that a poll about the picture may be answered with, from a lab's view and from the tiles of a board.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { thingsOf, thingsOfTiles } from "../../../static/lab/core/classroom/things.js";
+import { thingsOf, thingsOfTiles, withAnchors } from "../../../static/lab/core/classroom/things.js";
 
 /** @param {{ type: string, ids: string[] }[]} things */
 const byType = (things) => Object.fromEntries(things.map(({ type, ids }) => [type, ids]));
@@ -30,4 +30,10 @@ test("a board has what any of its tiles has", () => {
     record: ["orders-0@b1:0", "orders-0@b1:1", "orders-0@b2:0"],
   });
   assert.deepEqual(thingsOfTiles([]), []);
+});
+
+test("answers are listed even if no tile has them", () => {
+  const things = byType(withAnchors([{ type: "broker", ids: ["b1"] }], ["broker:b1", "broker:b2", "link:b1|b3", "time@5:b1", "rubbish"]));
+  assert.deepEqual(things, { broker: ["b1", "b2"], link: ["b1|b3"] });
+  assert.deepEqual(byType(withAnchors([], ["znode:/config"])), { znode: ["/config"] });
 });

@@ -1,5 +1,6 @@
 // The things of a picture by name: the answers to a poll that asks for one, for those who choose from a list.
 
+import { anchorOf } from "../layout/ink.js";
 import { byName, internalLast, nodesByKind, partitionNames } from "../view/selectors.js";
 
 /** @import { Target } from "../view/selectors.js" */
@@ -42,6 +43,23 @@ export function thingsOf(view, partition, links) {
     { type: "link", ids: links },
     { type: "znode", ids: nodes.zookeeper.length ? ["/"] : [] },
   ]);
+}
+
+/**
+ * Things with some that may not be among them, which come last in their kind.
+ * @param {Things[]} things
+ * @param {string[]} anchors
+ * @returns {Things[]}
+ */
+export function withAnchors(things, anchors) {
+  const all = new Map(things.map(({ type, ids }) => [type, [...ids]]));
+  for (const anchor of anchors) {
+    const found = anchorOf(anchor);
+    if (!found || found.type === "time") continue;
+    const ids = all.get(found.type) ?? [];
+    all.set(found.type, ids.includes(found.id) ? ids : [...ids, found.id]);
+  }
+  return [...all].map(([type, ids]) => ({ type, ids }));
 }
 
 /**

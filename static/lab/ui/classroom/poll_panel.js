@@ -2,9 +2,9 @@
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { lessonName } from "./lessons.js";
-import { act, clockText, currentPoll, learners, now_us, tree } from "./store.js";
-import { outcomeOf, splitOf } from "./poll_result.js";
-import "./thing_field.js";
+import { act, classSlug, clockText, currentPoll, learners, now_us, tree } from "./store.js";
+import { answersOf, outcomeOf, splitOf } from "./poll_result.js";
+import { hasPicture } from "./thing_field.js";
 
 /** @import { Poll } from "../../core/classroom/class.d.ts" */
 
@@ -139,7 +139,9 @@ class HwPollPanel extends HwElement {
     if (of.phase !== "closed" && of.phase !== "discussed") return "";
     const byHand = html`<form class="reveal" @submit=${(/** @type {SubmitEvent} */ event) => this.#reveal(poll, event)}>
       ${of.form === "point"
-        ? html`<hw-thing-field name="outcome" label=${t("board.poll.outcome")} value=${of.right ?? ""}></hw-thing-field>`
+        ? html`<hw-thing-field name="outcome" label=${t("board.poll.outcome")} value=${of.right ?? ""}
+          .answers=${answersOf(of)}></hw-thing-field>${hasPicture() || !tree.value.lead ? ""
+          : html`<a href="/classes/${classSlug.value}/watch/" target="_blank">${t("board.poll.choose_in_lab")}</a>`}`
         : html`<label class="field">${t("board.poll.outcome")}${of.choices.length
         ? html`<select name="outcome">${of.choices.map((choice, index) => html`<option value=${index}>${choice}</option>`)}</select>`
         : html`<input name="outcome" type="text" inputmode="numeric" maxlength="20" required />`}</label>`}

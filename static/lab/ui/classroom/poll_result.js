@@ -5,8 +5,8 @@ import { answerText } from "./store.js";
 
 /** @import { Poll } from "../../core/classroom/class.d.ts" */
 
-/** The answers of a poll in a fixed order. @param {Poll} poll */
-function answersOf(poll) {
+/** The answers of a poll that are known, in a fixed order. @param {Poll} poll */
+export function answersOf(poll) {
   const given = (poll.splits ?? []).flatMap((split) => Object.keys(split.answers));
   const all = poll.choices.length ? poll.choices.map((_, index) => String(index)) : given;
   return [...new Set(all)];

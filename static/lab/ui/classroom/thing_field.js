@@ -1,6 +1,6 @@
 // A field for a thing of the picture: chosen in the picture, where the page has one, or from a list of the same things.
 import { signal } from "@preact/signals-core";
-import { thingsOfTiles } from "../../core/classroom/things.js";
+import { thingsOfTiles, withAnchors } from "../../core/classroom/things.js";
 import { HwElement, html } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
@@ -19,10 +19,13 @@ import { tiles } from "./store.js";
 const picture = signal(null);
 /** @param {Picture} of */
 export const setPicture = (of) => void (picture.value = of);
+/** Whether this page has a picture, whichever of its screens is shown. */
+export const hasPicture = () => picture.value !== null;
 
 class HwThingField extends HwElement {
   static properties = {
-    name: {}, label: {}, value: {}, optional: { type: Boolean }, chosen: { state: true }, listed: { state: true }, stop: { state: true },
+    name: {}, label: {}, value: {}, optional: { type: Boolean }, answers: { attribute: false },
+    chosen: { state: true }, listed: { state: true }, stop: { state: true },
   };
 
   constructor() {
@@ -32,6 +35,8 @@ class HwThingField extends HwElement {
     /** The answer given before. */
     this.value = "";
     this.optional = false;
+    /** Anchors that are listed too. @type {string[]} */
+    this.answers = [];
     /** @type {string | null} */
     this.chosen = null;
     /** @type {Things[]} */
@@ -52,9 +57,14 @@ class HwThingField extends HwElement {
     this.#end();
   }
 
+  /** @param {typeof tiles.value} all */
+  #things(all) {
+    return picture.peek()?.things() ?? thingsOfTiles(Object.values(all));
+  }
+
   /** The list changes when it is looked at, and not while it is open. */
   #list() {
-    this.listed = picture.peek()?.things() ?? thingsOfTiles(Object.values(tiles.peek()));
+    this.listed = this.#things(tiles.peek());
   }
 
   #end() {
@@ -81,13 +91,14 @@ class HwThingField extends HwElement {
 
   render() {
     const chosen = this.chosen ?? this.value;
-    const isListed = this.listed.some(({ type, ids }) => ids.some((id) => `${type}:${id}` === chosen));
+    const listed = withAnchors(this.listed.length ? this.listed : this.#things(tiles.value), this.answers);
+    const isListed = listed.some(({ type, ids }) => ids.some((id) => `${type}:${id}` === chosen));
     const page = picture.value;
     return html`<label class="field">${this.label}<select name=${this.name} ?required=${!this.optional} .value=${chosen}
         @focusin=${() => this.#list()} @change=${onValue((value) => (this.chosen = value))}>
         <option value="" ?selected=${!chosen}>${t(this.optional ? "board.poll.not_known" : "thing.choose")}</option>
         ${chosen && !isListed ? html`<option value=${chosen} selected>${thingName(chosen)}</option>` : ""}
-        ${this.listed.map((things) => this.#group(things, chosen))}</select></label>
+        ${listed.map((things) => this.#group(things, chosen))}</select></label>
       ${page?.isShown() ? html`<button type="button" class="btn small" aria-pressed=${this.stop ? "true" : "false"}
         @click=${() => this.#pick()}>${t(this.stop ? "thing.stop" : "thing.pick")}</button>` : ""}`;
   }
