@@ -73,6 +73,24 @@ test("after a gap the page reconnects and sends its last event", (t) => {
   assert.deepEqual([next.sent[0].have, next.sent[0].boot], [7, "b1"]);
 });
 
+test("a wall that scrolls sends what is in sight at most five times per second", (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  const { room, socket } = opened(t);
+  const before = socket.sent.length;
+  for (let first = 0; first < 50; first++) {
+    room.sees([`p${first}`, `p${first + 1}`]);
+    mock.timers.tick(20);
+  }
+  mock.timers.tick(200);
+  const sent = socket.sent.slice(before);
+  assert.deepEqual([...new Set(sent.map(({ k }) => k))], ["here"]);
+  assert.ok(sent.length <= 6, `${sent.length}`);
+  assert.deepEqual(sent.at(-1).sight, ["p49", "p50"]);
+  mock.timers.tick(1000);
+  assert.equal(socket.sent.length, before + sent.length);
+});
+
 test("an act whose answer was lost is sent again with its id, and executed once", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());

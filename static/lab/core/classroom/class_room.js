@@ -11,6 +11,8 @@ import { ClassClock } from "./class_time.js";
 /** @typedef {{ from_us: number, to_us: number, text: string }} Said a caption; instants in class time */
 
 const HERE_MS = 15_000;
+/** Tiles come into sight one by one while a wall scrolls, and the server takes ten of these frames per second. */
+const SIGHT_MS = 200;
 /** How long an act whose answer was lost is resent. */
 const ACT_MS = 30_000;
 const AGAIN_MS = 500;
@@ -48,6 +50,8 @@ export class ClassRoom {
   #beat;
   /** @type {string[]} */
   #sight = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #sightTimer;
   #isHidden;
   #lab;
   #shown_us;
@@ -120,7 +124,7 @@ export class ClassRoom {
   sees(people) {
     if (people.join() === this.#sight.join()) return;
     this.#sight = people;
-    this.#here();
+    this.#sightTimer ??= setTimeout(() => this.#sendHere(), SIGHT_MS);
   }
 
   /** Sends whether the page is hidden, and what a replay shows. */
@@ -130,12 +134,19 @@ export class ClassRoom {
 
   close() {
     clearInterval(this.#beat);
+    clearTimeout(this.#sightTimer);
     this.#socket.close();
   }
 
   #here() {
-    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight, lab: this.#lab, at_us: this.#shown_us?.() ?? null });
+    this.#sendHere();
     this.#socket.send({ k: "time", ms: this.clock.sent_ms });
+  }
+
+  #sendHere() {
+    clearTimeout(this.#sightTimer);
+    this.#sightTimer = undefined;
+    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight, lab: this.#lab, at_us: this.#shown_us?.() ?? null });
   }
 
   /** @param {any} frame */
