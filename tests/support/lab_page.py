@@ -192,6 +192,7 @@ class Line:
         """Of the sockets whose address contains `path`, and that the page opens from now on."""
         self.opened = 0
         self._is_down = False
+        self._code, self._reason = 1012, ""
         self._newest: WebSocketRoute | None = None
         page.route_web_socket(re.compile(path), self._pass_on)
 
@@ -199,15 +200,16 @@ class Line:
         self.opened += 1
         self._newest = route
         if self._is_down:
-            route.close(code=1012)
+            route.close(code=self._code, reason=self._reason)
         else:
             route.connect_to_server()
 
-    def go_down(self) -> None:
+    def go_down(self, code: int = 1012, reason: str = "") -> None:
         """Ends the newest socket; none can be opened until `come_back`."""
         self._is_down = True
+        self._code, self._reason = code, reason
         assert self._newest is not None
-        self._newest.close(code=1012)
+        self._newest.close(code=code, reason=reason)
 
     def come_back(self) -> None:
         self._is_down = False

@@ -167,3 +167,21 @@ def test_pages_of_a_class_ask_to_be_loaded_again_after_an_update_of_the_server(
         screens.go_down()
         screens.come_back()
     expect(screen.locator("hw-projector")).to_contain_text("1 learner")
+
+
+def test_pages_that_have_to_wait_say_why(staff: Page, newcomer: Callable[[], Page]) -> None:
+    ada, why = newcomer(), "This page sent too many messages."
+    join(ada, link_of(staff), "Ada")
+    to_board(staff, 1)
+    lines = [Line(staff, "/ws/classes/"), Line(ada, "/ws/")]
+    for page in (staff, ada):
+        page.reload()
+    expect(staff.locator(".tile")).to_have_count(1)
+    open_class_panel(ada)
+    for line in lines:
+        line.go_down(code=4429, reason=why)
+    expect(staff.locator("hw-class-top [role=alert]")).to_have_text(why)
+    expect(ada.locator(".class-panel [role=alert]")).to_have_text(why)
+    ada.reload()
+    # Both of the page's connections are closed before they are accepted.
+    expect(ada.locator("hw-connection [role=alert]")).to_contain_text(f"{why} Connection lost.")

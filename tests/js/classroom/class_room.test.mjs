@@ -91,6 +91,25 @@ test("a wall that scrolls sends what is in sight at most five times per second",
   assert.equal(socket.sent.length, before + sent.length);
 });
 
+test("a page that has to wait has the server's reason until it is accepted", (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  mock.method(Math, "random", () => 0);
+  t.after(() => mock.restoreAll());
+  const { room, socket } = opened(t);
+  socket.onclose({ code: 4429, reason: "You have 12 pages of this class open." });
+  assert.deepEqual([room.connection, room.why, room.closed], ["lost", "You have 12 pages of this class open.", ""]);
+  mock.timers.tick(29_000);
+  assert.equal(FakeSocket.made.length, 1);
+  mock.timers.tick(1_000);
+  assert.deepEqual([room.connection, room.why], ["connecting", "You have 12 pages of this class open."]);
+  FakeSocket.made[1].onopen();
+  FakeSocket.made[1].receive(WELCOME);
+  assert.deepEqual([room.connection, room.why], ["open", ""]);
+  FakeSocket.made[1].onclose({ code: 1006, reason: "" });
+  assert.deepEqual([room.connection, room.why], ["lost", ""]);
+});
+
 test("an act whose answer was lost is sent again with its id, and executed once", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());

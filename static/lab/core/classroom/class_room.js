@@ -39,6 +39,8 @@ export class ClassRoom {
   connection = "connecting";
   /** Why the server has closed the connection for good. @type {string} */
   closed = "";
+  /** Why the server has this page wait before it connects again; empty if it has not. */
+  why = "";
   /** The server was updated: the page has to be loaded again. */
   outdated = false;
   clock;
@@ -83,9 +85,10 @@ export class ClassRoom {
         this.#take(received);
         frame?.(received);
       },
-      onState: (state, _retry_in_s, final) => {
+      onState: (state, _retry_in_s, final, why) => {
         this.connection = state;
         if (final) this.closed = final.reason || String(final.code);
+        if (state !== "connecting") this.why = why; // It holds until the server has accepted the page.
         this.outdated = isOutdated(final);
         this.#changed("connection");
       },

@@ -26,6 +26,8 @@ export class LiveFeed {
   connection = "connecting";
   /** While `lost`: seconds until the next attempt. */
   retry_in_s = 0;
+  /** While `lost`: why the server has it wait, in words; empty if it has not. */
+  why = "";
   /** Why the server rejected this page, or null. @type {{ code: number, reason: string } | null} */
   closed = null;
   /** The contents of `welcome`: name, user, rights, zookeeper and so on. @type {Record<string, any> | null} */
@@ -85,11 +87,12 @@ export class LiveFeed {
       have: () => this.received,
       boot: () => this.#boot,
       onFrame: (frame) => this.#receive(frame),
-      onState: (state, retry_in_s, final) => {
+      onState: (state, retry_in_s, final, why) => {
         this.waking = null;
         this.connection = state === "open" && this.welcome?.core === "recorded" ? "recorded" : state;
         this.retry_in_s = retry_in_s;
         this.closed = final;
+        this.why = why;
         this.outdated = isOutdated(final);
         this.#tell.announce("connection");
       },

@@ -17,9 +17,9 @@ const TOO_MUCH_S = 30;
 export const isOutdated = (final) => final?.code === CLOSE_INVALID_FRAME;
 
 /**
- * `greeting`: more fields of the hello.
+ * `greeting`: more fields of the hello. `final`: why it is closed for good; `why`: the server's reason for a wait before the next attempt.
  * @typedef {{ have: () => number, boot: () => string, schema: string, greeting?: object, onFrame: (frame: any) => void,
- * onState: (state: "connecting" | "open" | "lost", retry_in_s: number, final: { code: number, reason: string } | null) => void
+ * onState: (state: "connecting" | "open" | "lost", retry_in_s: number, final: { code: number, reason: string } | null, why: string) => void
  * }} Handlers
  */
 
@@ -94,7 +94,7 @@ export class Socket {
 
   #connect() {
     clearTimeout(this.#timer);
-    this.#handlers.onState("connecting", 0, null);
+    this.#handlers.onState("connecting", 0, null, "");
     const socket = (this.#socket = new this.#WebSocket(this.#url));
     socket.onopen = () => {
       const { have, boot, schema, greeting } = this.#handlers;
@@ -112,7 +112,7 @@ export class Socket {
   #receive(frame) {
     if (frame.k === "welcome") {
       this.#attempt = 0;
-      this.#handlers.onState("open", 0, null);
+      this.#handlers.onState("open", 0, null, "");
     }
     const waiting = frame.id && this.#waiting.get(frame.id);
     if (waiting) {
@@ -128,12 +128,13 @@ export class Socket {
     this.#drop();
     if (this.#closed) return;
     if (FINAL_CODES.has(code)) {
-      this.#handlers.onState("lost", 0, { code, reason });
+      this.#handlers.onState("lost", 0, { code, reason }, "");
       return;
     }
     const limit_s = Math.min(MAX_RETRY_S, RETRY_FIRST_S * 2 ** this.#attempt++);
-    const wait_s = Math.random() * limit_s + (code === CLOSE_TOO_MUCH ? TOO_MUCH_S : 0);
-    this.#handlers.onState("lost", wait_s, null);
+    const isTooMuch = code === CLOSE_TOO_MUCH;
+    const wait_s = Math.random() * limit_s + (isTooMuch ? TOO_MUCH_S : 0);
+    this.#handlers.onState("lost", wait_s, null, isTooMuch ? reason : "");
     this.#timer = setTimeout(() => this.#connect(), wait_s * 1000);
   }
 

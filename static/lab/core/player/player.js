@@ -145,6 +145,8 @@ export class Player {
   get connection() { return this.#feed.connection; }
   /** While the connection is lost: seconds until the next attempt. */
   get retry_in_s() { return this.#feed.retry_in_s; }
+  /** While the connection is lost: why the server has the page wait, in words; empty if it has not. */
+  get why() { return this.#feed.why; }
   /** Why the server closed the connection, or null. */
   get closed() { return this.#feed.closed; }
   /** The contents of `welcome`: name, user, rights, zookeeper and so on. */

@@ -5,12 +5,19 @@ import { isAttacked } from "./door_code.js";
 import { act, classSlug, clockText, connection, hidesNames, learners, now_us, shed, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
+/** What is wrong with the connection of this page. */
+function lost() {
+  const { state, closed, why, outdated } = connection.value;
+  if (outdated) return html`<span role="alert"><a class="tag warn" href="">${t("connection.outdated")}</a></span>`;
+  if (closed && state !== "open") return html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`;
+  return why || state === "lost" ? html`<span class="tag bad" role="alert">${why || t("board.lost")}</span>` : "";
+}
+
 /** Of a class in this state. @param {typeof tree.value} held */
 export function classTop({ door, class: info, recording, audio }) {
   const all = learners();
   const here = all.filter(([, person]) => person.presence === "here").length;
   const away = all.length - here;
-  const { state, closed, outdated } = connection.value;
   // Each measure is added to those before it.
   const measures = Array.from({ length: shed.value }, (_, index) => t(`board.shed.${index + 1}`));
   const at = clockText(now_us.value);
@@ -28,9 +35,7 @@ export function classTop({ door, class: info, recording, audio }) {
     ${info?.ended ? "" : html`<button class="chip"
       @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
         t(door?.is_open ? "board.close_door" : "board.open_door")}</button>`}
-    ${outdated ? html`<span role="alert"><a class="tag warn" href="">${t("connection.outdated")}</a></span>`
-      : closed && state !== "open" ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
-      : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
+    ${lost()}`;
 }
 
 class HwClassTop extends HwElement {

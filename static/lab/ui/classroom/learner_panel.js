@@ -248,12 +248,29 @@ class HwClassPanel extends HwElement {
           { n: question.backers })}</button></li>`)}</ul>`;
   }
 
+  /** The hand, marks and questions. @param {Mine} mine */
+  #asking(mine) {
+    if (!asks(mine.role)) return "";
+    return html`<div class="button-row">${mine.role === "learner" ? html`<button class="btn"
+      aria-pressed=${mine.hand_us ? "true" : "false"} @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
+      ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>` : ""}
+      <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
+      <form class="note" @submit=${this.#ask}><label class="field"><span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
+        id="class-question" name="question" rows="2" maxlength="500"
+        @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
+        <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
+        <button class="btn small">${t("board.mine.send_question")}</button><small
+          class="dim">${this.asksAt ? t("board.mine.ask_at", { at: instant(this.asksAt.at_us, 3) })
+            : t("board.mine.ask_note")}</small></form>`;
+  }
+
   render() {
     const { mine, class: info } = tree.value;
-    const { closed, state, outdated } = connection.value;
+    const { closed, state, why, outdated } = connection.value;
     if (outdated) return html`<div class="class-panel"><p><a href="">${t("connection.outdated")}</a></p></div>`;
     if (closed && state !== "open") return html`<div class="class-panel"><p>${t("board.closed", { why: closed })}</p></div>`;
-    if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
+    const waits = why ? html`<p class="tag bad" role="alert">${why}</p>` : "";
+    if (!mine) return waits || html`<p class="dim">${t("board.mine.connecting")}</p>`;
     if (info?.ended) return html`<div class="class-panel"><p>${t("board.mine.ended")}</p><div class="button-row">
       ${mine.role === "learner" ? html`<a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a>` : ""}
       <a class="btn" href="/classes/${classSlug.value}/replay/">${t("replay.title")}</a></div></div>`;
@@ -261,21 +278,11 @@ class HwClassPanel extends HwElement {
     const notes = Object.values(mine.notes);
     // Presenters start the next lesson from here.
     const teaches = STAFF.includes(mine.role) && Object.values(tree.value.people ?? {}).some(({ role }) => role === "learner");
-    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${
+    return html`<div class="class-panel">${waits}<hw-class-refusal></hw-class-refusal>${
       teaches ? html`<hw-class-lesson class="button-row"></hw-class-lesson>` : ""}${this.#lesson(mine)}${this.#told(mine)}
       ${this.#asked(mine)}${STAFF.includes(mine.role) ? html`<hw-poll-panel class="card"></hw-poll-panel>` : this.#poll(mine)}
       ${this.#handouts(mine)}
-      ${asks(mine.role) ? html`<div class="button-row">${mine.role === "learner" ? html`<button class="btn"
-        aria-pressed=${mine.hand_us ? "true" : "false"} @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
-        ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>` : ""}
-        <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
-        <form class="note" @submit=${this.#ask}><label class="field"><span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
-          id="class-question" name="question" rows="2" maxlength="500"
-          @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
-          <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
-          <button class="btn small">${t("board.mine.send_question")}</button><small
-            class="dim">${this.asksAt ? t("board.mine.ask_at", { at: instant(this.asksAt.at_us, 3) })
-              : t("board.mine.ask_note")}</small></form>` : ""}
+      ${this.#asking(mine)}
       ${this.#questions(mine)}
       ${notes.length ? html`<section><h2 class="block-title">${t("board.mine.notes")}</h2>${notes.map((note) => html`<p class="sent"
         lang=${note.lang}>

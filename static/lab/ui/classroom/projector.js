@@ -30,6 +30,7 @@ class HwProjector extends HwElement {
 
   render() {
     const { timer, lead, stage, pace, paused, class: info } = tree.value;
+    const { state, why } = connection.value;
     if (info?.ended) return html`<p class="large">${t("board.screen.ended")}</p>`;
     const left_us = timer ? timer.from_us + timer.seconds * 1e6 - now_us.value : 0;
     const shows = stage?.shown ? (stage.name ? t("board.mine.stage", { name: stage.name }) : t("board.screen.stage"))
@@ -41,7 +42,7 @@ class HwProjector extends HwElement {
       ${this.#poll()}${this.#mistakes()}
       <p class="told">${[shows, paused ? t("board.mine.paused") : "", pace ? t("board.mine.pace", { n: pace })
         : ""].filter(Boolean).join(" · ")}</p>
-      ${connection.value.state === "lost" ? html`<p class="tag bad" role="alert">${t("board.lost")}</p>` : ""}</div>`;
+      ${why || state === "lost" ? html`<p class="tag bad" role="alert">${why || t("board.lost")}</p>` : ""}</div>`;
   }
 }
 customElements.define("hw-projector", HwProjector);

@@ -16,10 +16,10 @@ export const tree = signal({});
 /** @type {Signal<Record<string, Tile>>} */
 export const tiles = signal({});
 /**
- * `outdated`: the page has to be loaded again.
- * @type {Signal<{ state: "connecting" | "open" | "lost", closed: string, outdated: boolean }>}
+ * `outdated`: the page has to be loaded again. `why`: the server has it wait before it connects again.
+ * @type {Signal<{ state: "connecting" | "open" | "lost", closed: string, why: string, outdated: boolean }>}
  */
-export const connection = signal({ state: "connecting", closed: "", outdated: false });
+export const connection = signal({ state: "connecting", closed: "", why: "", outdated: false });
 /** Class time in microseconds, once a second. */
 export const now_us = signal(0);
 /** @type {Signal<{ learners: number, observers: number } | null>} */
@@ -60,7 +60,7 @@ export function changed(what, from) {
   else if (what === "said") said.value = from.said;
   else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
   else {
-    connection.value = { state: from.connection, closed: from.closed, outdated: from.outdated };
+    connection.value = { state: from.connection, closed: from.closed, why: from.why, outdated: from.outdated };
     now_us.value = from.clock.us; // Until then it was not known.
   }
 }

@@ -92,7 +92,7 @@ class HwConnection extends HwElement {
     if (player.closed) return html`<a class="tag bad" role="alert" href="/runs/" title=${t("connection.closed_todo")}>${closedText()}</a>`;
     if (connection === "lost") {
       const left = Math.max(0, Math.ceil(player.retry_in_s - (performance.now() - this.#lostAt) / 1000));
-      return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));
+      return bad([player.why, t("connection.lost", { at: instant(at_us, 3), n: left })].filter(Boolean).join(" "));
     }
     if (connection === "connecting") return html`<span class="tag">${t("connection.connecting")}</span>`;
     const { waking } = player;
