@@ -6,7 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from lab.actions.classes import hand_out
 from lab.models import Run
+from lab.texts.refusal import Refusal
 from tests.support.axe import violations
 from tests.support.classroom.class_browser import join
 from tests.support.lab_page import PHONE, TABLET, WIDE, Line, nothing_sticks_out
@@ -148,6 +150,31 @@ def test_who_takes_a_state_while_held_works_alone_in_it_afterwards(staff: Page, 
     staff.get_by_role("button", name=re.compile("^Release")).click()
     on_their_own(noah)
     following(ada, "Instructor")
+
+
+def test_a_learner_who_is_refused_a_state_goes_on_following(
+    staff: Page, learners: tuple[Page, Page], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise Refusal("class_act.no_handout", 404, number=1)
+
+    _, noah = learners
+    staff.get_by_role("button", name="Lead the class").click()
+    following(noah, "Instructor")
+    staff.get_by_role("button", name="Share this state with all").click()
+    take = noah.get_by_role("button", name="Continue from it")
+    monkeypatch.setattr(hand_out, "take_state", refuse)
+    take.click()
+    expect(noah.locator("hw-class-refusal")).not_to_be_empty()
+    following(noah, "Instructor")
+    staff.get_by_role("button", name="Hold everyone").click()
+    expect(noah.locator("hw-unavailable", has_text="asks for your attention")).to_be_visible()
+    take.click()
+    expect(take).to_be_enabled()
+    staff.get_by_role("button", name=re.compile("^Release")).click()
+    expect(noah.locator("hw-unavailable", has_text="asks for your attention")).to_have_count(0)
+    following(noah, "Instructor")
+    assert noah.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('alone'))") == []
 
 
 def test_the_board_and_the_big_screen_show_the_newest_code(staff: Page, newcomer: Callable[[], Page]) -> None:

@@ -50,12 +50,14 @@ function answerField(poll, given) {
 }
 
 class HwClassPanel extends HwElement {
-  static properties = { taking: { state: true }, undoing: { state: true }, asksAt: { state: true } };
+  static properties = { taking: { state: true }, given: { state: true }, undoing: { state: true }, asksAt: { state: true } };
 
   constructor() {
     super();
     /** The state that is being taken. */
     this.taking = "";
+    /** The state whose run this page opens, once it is there. */
+    this.given = "";
     /** The lab whose changes by a helper are being undone. */
     this.undoing = "";
     /** The instant of the question that is being written; null: that of its sending. @type {At | null} */
@@ -217,9 +219,12 @@ class HwClassPanel extends HwElement {
 
   /** Makes a run that continues from a state, and opens it. @param {string} number */
   async #take(number) {
-    this.dispatchEvent(new Event("hw-works-alone", { bubbles: true }));
     this.taking = number;
-    if (!await act({ op: "take_state", handout: Number(number) })) this.taking = "";
+    if (!await act({ op: "take_state", handout: Number(number) })) return void (this.taking = "");
+    // A refused act does not end following.
+    this.dispatchEvent(new Event("hw-works-alone", { bubbles: true }));
+    this.given = number;
+    return undefined;
   }
 
   updated() {
@@ -229,11 +234,11 @@ class HwClassPanel extends HwElement {
       question.value = sessionStorage.getItem(this.#kept) ?? "";
     }
     const { mine } = tree.peek();
-    const taken = this.taking && mine?.taken[this.taking];
+    const taken = this.given && mine?.taken[this.given];
     // Another tab may have brought another run to the front meanwhile.
     const before = this.undoing && mine?.lab !== this.undoing && runOf(mine?.lab) === runOf(this.undoing) && mine?.lab;
     if (!taken && !before) return;
-    this.taking = this.undoing = "";
+    this.taking = this.given = this.undoing = "";
     location.assign(`/r/${taken || before}`);
   }
 

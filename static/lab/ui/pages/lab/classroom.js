@@ -31,8 +31,8 @@ import { stage } from "./stage.js";
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 /** @import { PageView } from "../../../core/player/page_view.js" */
 
-/** Whether who is held wants to work alone afterwards, also in the page of another run. */
-const ALONE = "highwater.alone";
+/** Whether a participant who is held wants to work alone afterwards, also in the page of another run. @param {string} slug of the class */
+const aloneKey = (slug) => `highwater.alone.${slug}`;
 
 /** @param {string} slug of the class */
 export function enterClass(slug) {
@@ -46,7 +46,7 @@ export function enterClass(slug) {
   }));
   tellWhy();
   followLessons();
-  followLead();
+  followLead(aloneKey(slug));
   tellView(room);
   point(room, () => tree.peek().lead?.p === room.you?.p);
   draw(() => tree.value.lead?.p === room.you?.p);
@@ -108,7 +108,8 @@ const newestOf = (lab) => ({
   group: "", overlay: "",
 });
 
-function followLead() {
+/** @param {string} kept where it is kept that the participant works alone after a hold */
+function followLead(kept) {
   /** @type {number | string} */
   let term = 0;
   effect(() => {
@@ -124,12 +125,12 @@ function followLead() {
     if (leadView && from && !from.isStage) led(/** @type {PageView} */ (/** @type {unknown} */ (leadView)), term);
     setHeld(Boolean(hold) && !mine?.out_of_hold && Boolean(from));
     if (!mine) return;
-    if (!isHeld.peek()) sessionStorage.removeItem(ALONE);
-    else if (sessionStorage.getItem(ALONE)) returnsAfterHold.value = true;
+    if (!isHeld.peek()) sessionStorage.removeItem(kept);
+    else if (sessionStorage.getItem(kept)) returnsAfterHold.value = true;
   });
   // A state of the class is taken for work alone; the page of the new run returns to it after a hold.
   addEventListener("hw-works-alone", () => {
-    if (isHeld.peek()) sessionStorage.setItem(ALONE, "held");
+    if (isHeld.peek()) sessionStorage.setItem(kept, "held");
     else if (isFollowing.peek()) leave();
   });
   // Sends whether this page follows, only after a change and only while another person is followed.
