@@ -1,10 +1,15 @@
 // What people who do not see the page hear of a class.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts, staffsFacts } from "../../../static/lab/core/classroom/heard.js";
+import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts as factsOfLearner, staffsFacts as factsOfStaff } from "../../../static/lab/core/classroom/heard.js";
 
 const MINUTE = 60e6;
 const MINE = { role: "learner", looked_by: [], notes: {}, votes: {}, hand_us: 0, hand_place: 0, time_percent: 100, stage_until_us: 0 };
+
+/** As a page does: in words. */
+const answerText = ({ form, choices }, answer) => (form === "point" ? `[${answer}]` : choices[Number(answer)]);
+const learnersFacts = (tree) => factsOfLearner(tree, answerText);
+const staffsFacts = (tree, name) => factsOfStaff(tree, name, answerText);
 
 /** The ids of what a learner hears between a quiet class and this one. */
 const ids = (tree, before = {}) =>
@@ -19,6 +24,10 @@ test("actions of staff are announced to a learner once", () => {
   const [settled] = heardByLearner(learnersFacts({ mine: MINE, polls: { 1: { ...poll, phase: "closed" } } }),
     learnersFacts({ mine: MINE, polls: { 1: { ...poll, phase: "closed", outcome: "1" } } }));
   assert.deepEqual(settled.values, { answer: "at 46" });
+  const point = { ...poll, form: "point", choices: [], phase: "closed" };
+  const [named] = heardByLearner(learnersFacts({ mine: MINE, polls: { 1: point } }),
+    learnersFacts({ mine: MINE, polls: { 1: { ...point, outcome: "broker:b2" } } }));
+  assert.deepEqual(named.values, { answer: "[broker:b2]" });
   assert.deepEqual(ids({ paused: true }), ["board.mine.paused"]);
   assert.deepEqual(ids({}, { paused: true }), ["heard.resumed"]);
   assert.deepEqual(ids({ hold: 5 }), ["heard.held"]);

@@ -1,6 +1,6 @@
 // What people who do not see the page must hear of a class: the difference between two of its states, as ids of texts with values.
 
-/** @import { ClassTree, Person } from "./class.d.ts" */
+/** @import { ClassTree, Person, Poll } from "./class.d.ts" */
 
 /**
  * @typedef {{ topic: string, id: string, values?: Record<string, string | number> }} Heard
@@ -15,12 +15,15 @@
 const MINUTE_US = 60e6;
 const LAST_US = 10e6;
 
-/** The poll that is not over. @param {ClassTree} tree @returns {HeardPoll | null} */
-function pollOf(tree) {
+/** @typedef {(poll: Poll, answer: string) => string} Answers an answer as people read it */
+
+/** The poll that is not over. @param {ClassTree} tree @param {Answers} answerText @returns {HeardPoll | null} */
+function pollOf(tree, answerText) {
   const found = Object.entries(tree.polls ?? {}).findLast(([, poll]) => poll.phase !== "ended");
   if (!found) return null;
-  const [number, { text, phase, shown, settling, outcome = "", choices }] = found;
-  const answer = outcome && (choices[Number(outcome)] ?? outcome);
+  const [number, poll] = found;
+  const { text, phase, shown, settling, outcome = "" } = poll;
+  const answer = outcome && answerText(poll, outcome);
   return { poll: Number(number), text, phase, shown, settling: Boolean(settling), outcome: answer };
 }
 
@@ -30,13 +33,14 @@ const isHeld = ({ mine, hold }) => mine?.role === "learner" && Boolean(hold) && 
 /**
  * What of a class a learner hears; sections of the tree change in place, so this is kept instead.
  * @param {ClassTree} tree
+ * @param {Answers} answerText
  * @returns {LearnersFacts}
  */
-export function learnersFacts(tree) {
+export function learnersFacts(tree, answerText) {
   const { mine, paused, timer, staff = {} } = tree;
   const looking = mine?.looked_by[0] ?? "";
   return {
-    poll: pollOf(tree),
+    poll: pollOf(tree, answerText),
     paused: Boolean(paused),
     held: isHeld(tree),
     timer: timer ? `${timer.from_us}/${timer.seconds}` : "",
@@ -100,8 +104,12 @@ export function heardOfTimer(before_us, left_us, whole_us) {
     : { topic: "timer", id: "heard.timer_seconds", values: { n: seconds } };
 }
 
-/** What of a class staff hear. @param {ClassTree} tree @param {(p: string, name: string) => string} shownName @returns {StaffsFacts} */
-export function staffsFacts(tree, shownName) {
+/**
+ * What of a class staff hear.
+ * @param {ClassTree} tree @param {(p: string, name: string) => string} shownName @param {Answers} answerText
+ * @returns {StaffsFacts}
+ */
+export function staffsFacts(tree, shownName, answerText) {
   const people = Object.entries(tree.people ?? {});
   const learners = people.filter(([, person]) => person.role === "learner" && person.presence !== "left" && !person.waits);
   return {
@@ -112,7 +120,7 @@ export function staffsFacts(tree, shownName) {
       name: shownName(p, person.name), why: `${person.stuck} ${person.stuck_why}`, person,
     }])),
     waiting: people.filter(([, person]) => person.waits && person.presence !== "left").length,
-    poll: pollOf(tree),
+    poll: pollOf(tree, answerText),
   };
 }
 

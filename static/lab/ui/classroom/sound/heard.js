@@ -4,7 +4,7 @@ import { heardByLearner, heardByStaff, heardOfTimer, learnersFacts, staffsFacts 
 import { Speech, spoken } from "../../../core/speech.js";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
-import { now_us, shownName, stuckText, tree } from "../store.js";
+import { answerText, now_us, shownName, stuckText, tree } from "../store.js";
 
 /** @import { Heard } from "../../../core/classroom/heard.js" */
 
@@ -19,14 +19,14 @@ export function speakToLearner(speech) {
   let before = null;
   effect(() => {
     if (!tree.value.mine) return;
-    const now = learnersFacts(tree.value);
+    const now = learnersFacts(tree.value, answerText);
     if (before) heardByLearner(before, now).forEach(say);
     before = now;
   });
   let timer = "";
   let left_us = Infinity;
   effect(() => {
-    const now = learnersFacts(tree.value);
+    const now = learnersFacts(tree.value, answerText);
     const { from_us = 0 } = tree.value.timer ?? {};
     // The server ends the timer before or after the page has seen its last second.
     if (!now.timer && timer && left_us > 0) say({ topic: "timer", id: "heard.timer_end" });
@@ -46,7 +46,7 @@ function speakToStaff(speech) {
     speech.say("class", sentence, { every_ms: GATHER_MS, gather: (all) => all.join(" ") });
   effect(() => {
     if (!tree.value.class) return;
-    const now = staffsFacts(tree.value, shownName);
+    const now = staffsFacts(tree.value, shownName, answerText);
     if (before) {
       const { hands, questions, stuck, waiting, poll } = heardByStaff(before, now);
       for (const name of hands) say(t("heard.hand", { name }));

@@ -5,6 +5,7 @@ import { act, tree } from "../../classroom/store.js";
 import { HwElement, byId, html } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
+import { thingName } from "../../kit/things.js";
 import { notify } from "../../store/api.js";
 import { isFollowing } from "../../store/follow.js";
 import { speech } from "../../store/speech.js";
@@ -46,8 +47,7 @@ function sayStrokes() {
     const newest = Math.max(0, ...Object.keys(tree.value.ink ?? {}).map(Number));
     const stroke = tree.value.ink?.[newest];
     if (newest > last && stroke && (isFollowing.peek() || besideStage.peek()) && !leads.peek() && !followed.peek()?.isStage) {
-      const thing = stroke.anchor.replace(/^([a-z]+)(@\d+)?:/, "$1 ");
-      speech.say("ink", t("ink.drew", { name: tree.peek().lead?.name, thing }));
+      speech.say("ink", t("ink.drew", { name: tree.peek().lead?.name, thing: thingName(stroke.anchor) }));
     }
     last = newest;
   });

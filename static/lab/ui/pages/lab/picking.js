@@ -6,6 +6,7 @@ import { nodesByKind } from "../../../core/view/selectors.js";
 import { setPicture } from "../../classroom/thing_field.js";
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
+import { setClientName } from "../../kit/things.js";
 import { isNarrow, isTablet } from "../../store/room.js";
 import { speech } from "../../store/speech.js";
 import { moment, partition, shown } from "../../store/state.js";
@@ -41,4 +42,7 @@ function things() {
 }
 
 /** Lets polls ask for things of this page's picture. */
-export const letPick = () => setPicture({ things, isShown: () => shown.value === "picture", pick });
+export function letPick() {
+  setClientName((id) => moment.peek().view.nodes[id]?.settings?.["client.id"] || id);
+  setPicture({ things, isShown: () => shown.value === "picture", pick });
+}

@@ -2,7 +2,7 @@
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { board, show } from "../../classroom/board_state.js";
-import { clockText, learners, tree } from "../../classroom/store.js";
+import { answerText, clockText, learners, tree } from "../../classroom/store.js";
 import { outcomeOf, splitOf } from "../../classroom/poll_result.js";
 import * as replay from "./store.js";
 
@@ -32,7 +32,7 @@ class HwReplayPoll extends HwElement {
       <p lang=${poll.lang}><bdi>${poll.text}</bdi></p>
       ${isTold ? splitOf(poll) : html`<ol class="plain-list">${poll.choices.map((choice) => html`<li><bdi>${choice}</bdi></li>`)}</ol>`}
       ${outcomeOf(poll)}
-      ${mine ? html`<p class="dim">${t("replay.my_answer", { answer: poll.choices[Number(mine.answer)] ?? mine.answer })}</p>` : ""}`;
+      ${mine ? html`<p class="dim">${t("replay.my_answer", { answer: answerText(poll, mine.answer) })}</p>` : ""}`;
   }
 }
 customElements.define("hw-replay-poll", HwReplayPoll);
