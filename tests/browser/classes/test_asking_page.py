@@ -29,6 +29,18 @@ def follows(staff: Page, ada: Page) -> None:
     expect(ada.locator("hw-unavailable")).to_contain_text("You are following Instructor.")
 
 
+def keys_of(page: Page) -> list[bool]:
+    """Whether the list of keys has those of questions, of the hand and of the presenter."""
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("find")
+    told = dialog.inner_text()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    return [text in told for text in ("ask about this instant", "lower your hand", "draw on the picture")]
+
+
 def prepare(within: Page, question: str) -> None:
     within.get_by_text("New poll").click()
     maker = within.locator(".make-poll form")
@@ -124,6 +136,8 @@ def test_staff_make_a_poll_in_their_lab_and_pick_the_right_answer_there(staff: P
     ada.get_by_role("button", name="Answer", exact=True).click()
     expect(lab.locator("hw-poll-panel")).to_contain_text("1 of 1 answered")
     assert ada.locator("hw-poll-panel").count() == 0
+    assert keys_of(lab) == [False, False, True]
+    assert keys_of(ada) == [True, True, False]
 
 
 def test_an_observer_asks_and_sets_marks_and_has_no_hand(staff: Page, ada: Page) -> None:
@@ -147,6 +161,8 @@ def test_an_observer_asks_and_sets_marks_and_has_no_hand(staff: Page, ada: Page)
     expect(staff.locator(".ask-list")).to_contain_text("Why does it wait?")
     expect(ada.locator("hw-class-refusal")).to_be_empty()
     assert violations(ada, within="hw-class-panel") == []
+    ada.get_by_role("tab", name="Inspect").click()
+    assert keys_of(ada) == [True, False, False]
 
 
 def test_q_asks_with_the_instant_at_which_it_was_pressed(staff: Page, ada: Page) -> None:

@@ -12,12 +12,10 @@ import "./poll_panel.js";
 import "./refusal.js";
 import "./thing_field.js";
 import { outcomeOf, splitOf } from "./poll_result.js";
-import { act, answerText, asks, classSlug, clockText, connection, currentPoll, joined, now_us, tree } from "./store.js";
+import { act, answerText, asks, classSlug, clockText, connection, currentPoll, joined, now_us, STAFF, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 /** @import { At } from "./looked_at.js" */
-
-const STAFF = ["instructor", "co-instructor"];
 
 /** @param {number} poll */
 const ballotOf = (poll) => ({ slug: classSlug.value, p: joined()?.you?.p ?? "", poll });

@@ -135,6 +135,9 @@ export function sorted(people, by) {
       || (a[1].stuck ? (a[1].stuck_us ?? 0) - (b[1].stuck_us ?? 0) : 0) || byName(a, b));
 }
 
+/** The roles that may lead. */
+export const STAFF = ["instructor", "co-instructor"];
+
 /** Whether a role asks questions and sets marks; see lab/class_rights.py. @param {string} [role] */
 export const asks = (role = "") => role === "learner" || role === "observer";
 

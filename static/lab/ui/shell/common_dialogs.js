@@ -4,7 +4,7 @@ import { html } from "../kit/element.js";
 import { onSubmit, onValue } from "../kit/events.js";
 import { findPlaces } from "./find.js";
 import { t } from "../kit/i18n.js";
-import { KEYS, keysOn } from "../store/keys.js";
+import { keys, keysOn } from "../store/keys.js";
 import { effect, moment, signal } from "../store/state.js";
 
 /** @import { FoundPlace } from "./find.js" */
@@ -69,7 +69,7 @@ export function helpDialog() {
   /** @param {{ key: string, name: string }} entry */
   const row = ({ key, name }) => html`<div>
     <span>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</span><span>${t(`key.${name}`)}</span></div>`;
-  return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.map(row)}</div>
+  return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${keys().map(row)}</div>
     <label class="row start">
       <input type="checkbox" .checked=${keysOn.value} @change=${() => (keysOn.value = !keysOn.value)}>
       <span>${t("help.single_keys")}</span></label>

@@ -1,6 +1,8 @@
 // The keys of the lab page, as the list of keys shows them. What they do is in pages/lab/keys.js.
-import { classroom, isAlone } from "./api.js";
+import { isAlone } from "./api.js";
 import { effect, signal } from "./state.js";
+
+/** @import { Signal } from "@preact/signals-core" */
 
 const STORED = "highwater.keys";
 
@@ -22,8 +24,14 @@ export const SCREEN_KEYS = {
 /** The keys of what a page without a lab does not have. */
 const OF_THE_LAB = ["disk", "exercise", "act", "console", "fork", "bookmark", "pause_when", "share", "produce", "fault", "cut", "hint"];
 
+/**
+ * What the visitor's role in the class has keys for; nothing until the role is known.
+ * @type {Signal<{ asks: boolean, hand: boolean, leads: boolean }>}
+ */
+export const classKeys = signal({ asks: false, hand: false, leads: false });
+
 /** Each key, and its name in the texts (`key.<name>`). */
-export const KEYS = [
+export const keys = () => [
   { key: "Space", name: "play" },
   { key: "Enter", name: "rpc" },
   { key: ".", name: "forward" },
@@ -37,7 +45,7 @@ export const KEYS = [
   { key: "Alt+1…7", name: "broker" },
   { key: "/", name: "find" },
   { key: "Z", name: "zoom" },
-  { key: "Q", name: classroom ? "ask" : "zk_messages" },
+  { key: "Q", name: classKeys.value.asks ? "ask" : "zk_messages" },
   ...Object.entries(SCREEN_KEYS).map(([name, key]) => ({ key, name })),
   { key: "\\", name: "panels" },
   { key: "E", name: "exercise" },
@@ -52,7 +60,8 @@ export const KEYS = [
   { key: "X", name: "cut" },
   { key: "W", name: "why" },
   { key: "H", name: "hint" },
-  ...(classroom ? [{ key: "J", name: "hand" }, { key: "Y", name: "point" }, { key: "I", name: "ink" }] : []),
+  ...(classKeys.value.hand ? [{ key: "J", name: "hand" }] : []),
+  ...(classKeys.value.leads ? [{ key: "Y", name: "point" }, { key: "I", name: "ink" }] : []),
   { key: "?", name: "help" },
   { key: "Esc", name: "escape" },
 ].filter(({ name }) => !isAlone || !OF_THE_LAB.includes(name));

@@ -9,13 +9,13 @@ import { connect } from "../../classroom/connect.js";
 import { speakToLearner } from "../../classroom/sound/heard.js";
 import { lookedAt, ownLab, setLookedAt } from "../../classroom/looked_at.js";
 import { followed, runOf } from "../../classroom/followed.js";
-import { act, asks, connection, currentPoll, now_us, tree } from "../../classroom/store.js";
+import { act, asks, connection, currentPoll, now_us, STAFF, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, leave, led, returnsAfterHold, setHeld, setLead } from "../../store/follow.js";
 import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { here, notify } from "../../store/api.js";
-import { zkMessages } from "../../store/keys.js";
+import { classKeys, zkMessages } from "../../store/keys.js";
 import { isNarrow, isTablet } from "../../store/room.js";
 import { speech } from "../../store/speech.js";
 import { onView, view } from "../../store/view.js";
@@ -56,6 +56,10 @@ export function enterClass(slug) {
   speakToLearner(speech);
   addKey("j", () => void raiseHand());
   addKey("q", ask);
+  effect(() => {
+    const { role = "" } = tree.value.mine ?? {};
+    classKeys.value = { asks: asks(role), hand: role === "learner", leads: STAFF.includes(role) };
+  });
   forgetWhenClosed();
 }
 
@@ -75,7 +79,7 @@ function raiseHand() {
   return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
 }
 
-/** Begins a question with the instant shown; staff, who ask nothing, keep what the key does in other labs. */
+/** Begins a question with the instant shown; staff, who ask nothing, have what the key does in other labs. */
 function ask() {
   if (!asks(tree.peek().mine?.role)) return void (zkMessages.value = !zkMessages.peek());
   showPanel();
