@@ -140,6 +140,36 @@ def test_staff_make_a_poll_in_their_lab_and_pick_the_right_answer_there(staff: P
     assert keys_of(ada) == [True, True, False]
 
 
+def test_a_pick_ends_with_escape_with_another_screen_and_with_another_pick(staff: Page, ada: Page) -> None:
+    prepare(staff, "Which broker?")
+    staff.get_by_role("button", name="Prepare the poll").click()
+    staff.get_by_role("button", name="Open the poll").click()
+    lab, pick = ada.locator("#lab"), ada.get_by_role("button", name="Choose it in the picture")
+    broker = ada.locator(".hw-node.broker", has_text="broker 3")
+    select = ada.locator("hw-thing-field select")
+    pick.click()
+    expect(lab).to_have_class(re.compile(r"\bpicking\b"))
+    ada.keyboard.press("Escape")
+    expect(lab).not_to_have_class(re.compile(r"\bpicking\b"))
+    pick.click()
+    ada.keyboard.press("g")
+    expect(lab).not_to_have_class(re.compile(r"\bpicking\b"))
+    ada.keyboard.press("g")
+    pick.click()
+    # A second field takes the pick over.
+    ada.evaluate("document.querySelector('hw-class-panel').append(document.createElement('hw-thing-field'))")
+    pick.click()
+    expect(pick).to_have_count(1)
+    broker.click()
+    expect(select.last).to_have_value("broker:b3")
+    expect(select.first).to_have_value("")
+    expect(pick).to_have_count(2)
+    expect(lab).not_to_have_class(re.compile(r"\bpicking\b"))
+    # Afterwards it selects again.
+    broker.click()
+    expect(ada.locator(".hw-node.hw-selected")).to_have_count(1)
+
+
 def test_an_observer_asks_and_sets_marks_and_has_no_hand(staff: Page, ada: Page) -> None:
     staff.get_by_role("button", name="Lead the class").click()
     staff.locator(".tile").click()

@@ -11,8 +11,8 @@ import { tiles } from "./store.js";
 /** @import { Things } from "../../core/classroom/things.js" */
 
 /**
- * @typedef {{ things: () => Things[], isShown: () => boolean, pick: (take: (anchor: string) => void) => () => void }} Picture
- *   `pick`: the next thing that is pressed is taken; returns what ends that
+ * @typedef {{ things: () => Things[], isShown: () => boolean, pick: (take: (anchor: string) => void, ended: () => void) => () => void
+ * }} Picture `pick`: the next thing that is pressed is taken, unless the pick has ended before; returns what ends it
  */
 
 /** The picture of this page, which the page of a lab sets. @type {Signal<Picture | null>} */
@@ -54,7 +54,7 @@ class HwThingField extends HwElement {
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.#end();
+    this.stop?.();
   }
 
   /** @param {typeof tiles.value} all */
@@ -67,19 +67,13 @@ class HwThingField extends HwElement {
     this.listed = this.#things(tiles.peek());
   }
 
-  #end() {
-    this.stop?.();
-    this.stop = null;
-  }
-
   #pick() {
-    if (this.stop) return this.#end();
+    if (this.stop) return this.stop();
     this.stop = picture.peek()?.pick((anchor) => {
-      this.#end();
       this.#list();
       this.chosen = anchor;
       void this.updateComplete.then(() => this.focusOn("select"));
-    }) ?? null;
+    }, () => (this.stop = null)) ?? null;
     return undefined;
   }
 
