@@ -82,6 +82,14 @@ class HwClassPanel extends HwElement {
     this.#keepQuestion("");
   }
 
+  /** A question that was not begun has no instant. @param {FocusEvent} event */
+  #leaves({ currentTarget, relatedTarget }) {
+    const form = /** @type {HTMLFormElement} */ (currentTarget);
+    // In another window, the page keeps its focus.
+    if (!document.hasFocus() || (relatedTarget instanceof Node && form.contains(relatedTarget))) return;
+    if (!String(new FormData(form).get("question")).trim()) this.asksAt = null;
+  }
+
   /** The key of an unsent question, which survives a change of page: the class may start another lesson meanwhile. */
   get #kept() {
     return `highwater.question.${classSlug.peek()}`;
@@ -258,13 +266,15 @@ class HwClassPanel extends HwElement {
       aria-pressed=${mine.hand_us ? "true" : "false"} @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
       ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>` : ""}
       <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
-      <form class="note" @submit=${this.#ask}><label class="field"><span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
+      <form class="note" @submit=${this.#ask} @focusout=${this.#leaves}><label class="field">
+        <span>${t("board.mine.ask")} <kbd>Q</kbd></span><textarea
         id="class-question" name="question" rows="2" maxlength="500"
         @input=${onValue((text) => this.#keepQuestion(text))}></textarea></label>
         <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
         <button class="btn small">${t("board.mine.send_question")}</button><small
           class="dim">${this.asksAt ? t("board.mine.ask_at", { at: instant(this.asksAt.at_us, 3) })
-            : t("board.mine.ask_note")}</small></form>`;
+            : t("board.mine.ask_note")}</small>${this.asksAt ? html`<button type="button" class="btn small"
+          @click=${() => (this.asksAt = null)}>${t("board.mine.ask_now")}</button>` : ""}</form>`;
   }
 
   render() {
