@@ -1,7 +1,7 @@
 // The things that a poll about the picture may be answered with, from a lab's view and from the tiles of a board.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { thingsOf, thingsOfTiles, withAnchors } from "../../../static/lab/core/classroom/things.js";
+import { thingsOf, thingsOfTiles, withOthers } from "../../../static/lab/core/classroom/things.js";
 
 /** @param {{ type: string, ids: string[] }[]} things */
 const byType = (things) => Object.fromEntries(things.map(({ type, ids }) => [type, ids]));
@@ -33,7 +33,9 @@ test("a board has what any of its tiles has", () => {
 });
 
 test("answers are listed even if no tile has them", () => {
-  const things = byType(withAnchors([{ type: "broker", ids: ["b1"] }], ["broker:b1", "broker:b2", "link:b1|b3", "time@5:b1", "rubbish"]));
+  const things = byType(withOthers([{ type: "broker", ids: ["b1"] }], [
+    { type: "broker", id: "b1" }, { type: "broker", id: "b2" }, { type: "link", id: "b1|b3" },
+  ]));
   assert.deepEqual(things, { broker: ["b1", "b2"], link: ["b1|b3"] });
-  assert.deepEqual(byType(withAnchors([], ["znode:/config"])), { znode: ["/config"] });
+  assert.deepEqual(byType(withOthers([], [{ type: "znode", id: "/config" }])), { znode: ["/config"] });
 });

@@ -1,6 +1,5 @@
 // The things of a picture by name: the answers to a poll that asks for one, for those who choose from a list.
 
-import { anchorOf } from "../layout/ink.js";
 import { byName, internalLast, nodesByKind, partitionNames } from "../view/selectors.js";
 
 /** @import { Target } from "../view/selectors.js" */
@@ -48,16 +47,14 @@ export function thingsOf(view, partition, links) {
 /**
  * Things with some that may not be among them, which come last in their kind.
  * @param {Things[]} things
- * @param {string[]} anchors
+ * @param {Target[]} others
  * @returns {Things[]}
  */
-export function withAnchors(things, anchors) {
+export function withOthers(things, others) {
   const all = new Map(things.map(({ type, ids }) => [type, [...ids]]));
-  for (const anchor of anchors) {
-    const found = anchorOf(anchor);
-    if (!found || found.type === "time") continue;
-    const ids = all.get(found.type) ?? [];
-    all.set(found.type, ids.includes(found.id) ? ids : [...ids, found.id]);
+  for (const { type, id } of others) {
+    const ids = all.get(type) ?? [];
+    all.set(type, ids.includes(id) ? ids : [...ids, id]);
   }
   return [...all].map(([type, ids]) => ({ type, ids }));
 }

@@ -1,10 +1,10 @@
 // A field for a thing of the picture: chosen in the picture, where the page has one, or from a list of the same things.
 import { signal } from "@preact/signals-core";
-import { thingsOfTiles, withAnchors } from "../../core/classroom/things.js";
+import { thingsOfTiles, withOthers } from "../../core/classroom/things.js";
 import { HwElement, html } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
-import { thingName } from "../kit/things.js";
+import { targetsOf, thingName } from "../kit/things.js";
 import { tiles } from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -85,7 +85,7 @@ class HwThingField extends HwElement {
 
   render() {
     const chosen = this.chosen ?? this.value;
-    const listed = withAnchors(this.listed.length ? this.listed : this.#things(tiles.value), this.answers);
+    const listed = withOthers(this.listed.length ? this.listed : this.#things(tiles.value), targetsOf(this.answers));
     const isListed = listed.some(({ type, ids }) => ids.some((id) => `${type}:${id}` === chosen));
     const page = picture.value;
     return html`<label class="field">${this.label}<select name=${this.name} ?required=${!this.optional} .value=${chosen}

@@ -3,6 +3,8 @@ import { anchorOf } from "../../core/layout/ink.js";
 import { splitRecord } from "../../core/view/selectors.js";
 import { has, t } from "./i18n.js";
 
+/** @import { Target } from "../../core/view/selectors.js" */
+
 /** The name of a client; a page with a picture has those of its lab. @type {(id: string) => string} */
 let clientName = (id) => id;
 /** @param {(id: string) => string} how */
@@ -10,6 +12,9 @@ export const setClientName = (how) => void (clientName = how);
 
 /** @param {string} node */
 const nodeName = (node) => (/^b\d+$/.test(node) ? t("node.broker", { n: node.slice(1) }) : node);
+
+/** What anchors name; those of other texts and of instants are left out. @param {string[]} anchors */
+export const targetsOf = (anchors) => /** @type {Target[]} */ (anchors.map(anchorOf).filter((one) => one && one.type !== "time"));
 
 /** "record:orders-0@b3:45" as people read it; text that is not an anchor stays as it is. @param {string} anchor */
 export function thingName(anchor) {
