@@ -14,7 +14,7 @@ MIN_UNACKED_BYTES = 16 * 1024
 FIRST_UNACKED_BYTES = 64 * 1024
 """Until it is known how fast the link is."""
 MAX_UNACKED_FRAMES = 8
-SLOW_S, FAST_S = 0.75, 0.5
+SLOW_S, FAST_S = 0.75, 0.2
 """A frame that is acknowledged later than after `SLOW_S` halves the window in bytes; sooner than `FAST_S` it doubles a
 window of which at least half was used. What waits in front of a slow link is old when it arrives.
 """
