@@ -12,9 +12,10 @@ _http = get_asgi_application()
 # They need the apps, which are loaded now.
 from lab.urls import websockets  # noqa: E402
 from lab.web.body_limit import limited_bodies  # noqa: E402
+from lab.web.classes.refused_codes import refused_codes  # noqa: E402
 from lab.web.same_origin import same_origin  # noqa: E402
 from lab.web.threads import with_request_threads  # noqa: E402
 
 application = ProtocolTypeRouter(
-    {"http": limited_bodies(with_request_threads(_http)), "websocket": same_origin(websockets)}
+    {"http": limited_bodies(refused_codes(with_request_threads(_http))), "websocket": same_origin(websockets)}
 )

@@ -23,6 +23,8 @@ SERVER_TRIES = 300
 ATTACK_TRIES = 50
 """Wrong codes in a minute from which on staff are warned."""
 WARN_AGAIN_S = 60.0
+REFUSALS_WITH_PAGE = 60
+"""Of one address in a minute: a page for each refusal would take the server from everyone else."""
 KEY_TRIES = 5
 KEY_WINDOW_S = 600.0
 MAX_JOINS = 1_000
@@ -116,6 +118,7 @@ class WrongCodes:
         self._lock = threading.Lock()
         self._browsers: OrderedDict[str, _Browser] = OrderedDict()
         self._networks: OrderedDict[str, Window] = OrderedDict()
+        self._refusals: OrderedDict[str, Window] = OrderedDict()
         self._server = Window(SERVER_TRIES, MINUTE_S)
         self._warned_s = float("-inf")
 
@@ -123,19 +126,30 @@ class WrongCodes:
         """Counts an attempt, or returns the number of seconds to wait before the next one."""
         network = network_of(address)
         with self._lock:
-            one = self._browsers.get(browser)
-            near = self._networks.get(network)
-            wait_s = max(
-                self._server.wait_s(now_s),
-                one.wait_s(now_s) if one else 0.0,
-                near.wait_s(now_s) if near else 0.0,
-            )
+            wait_s = self._wait_s(browser, network, now_s)
             if wait_s > 0:
+                _remembered(self._refusals, network, lambda: Window(REFUSALS_WITH_PAGE, MINUTE_S)).add(now_s)
                 return wait_s
             _remembered(self._browsers, browser, _Browser).add(now_s)
             _remembered(self._networks, network, lambda: Window(ADDRESS_TRIES, MINUTE_S)).add(now_s)
             self._server.add(now_s)
             return Try(browser, network, now_s)
+
+    def wait_in_flood_s(self, browser: str, address: str, now_s: float) -> float:
+        """The number of seconds to wait for an attempt that `begin` would refuse, of an address that has been refused
+        too often to get a page each time; otherwise 0.
+        """
+        network = network_of(address)
+        with self._lock:
+            refused = self._refusals.get(network)
+            if refused is None or refused.wait_s(now_s) == 0:
+                return 0.0
+            return self._wait_s(browser, network, now_s)
+
+    def _wait_s(self, browser: str, network: str, now_s: float) -> float:
+        one = self._browsers.get(browser)
+        near = self._networks.get(network)
+        return max(self._server.wait_s(now_s), one.wait_s(now_s) if one else 0.0, near.wait_s(now_s) if near else 0.0)
 
     def was_right(self, tried: Try) -> None:
         """The code was right: the attempt does not count."""

@@ -208,11 +208,15 @@ def _address(request: HttpRequest) -> str:
 
 
 def _browser(request: HttpRequest) -> str:
-    """Browsers without our cookie count as one per address."""
+    return browser_of(request.COOKIES, _address(request))
+
+
+def browser_of(cookies: Mapping[str, str], address: str) -> str:
+    """Identifies a browser to the limits. Browsers without our cookie count as one per address."""
     try:
-        value = signing.loads(request.COOKIES.get(_browser_cookie(), ""), salt=_BROWSER_SALT, max_age=BROWSER_AGE_S)
+        value = signing.loads(cookies.get(_browser_cookie(), ""), salt=_BROWSER_SALT, max_age=BROWSER_AGE_S)
     except signing.BadSignature:
-        return f"of {_address(request)}"
+        return f"of {address}"
     return str(value)
 
 

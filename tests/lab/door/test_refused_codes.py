@@ -1,14 +1,17 @@
-"""A wrong code beyond the limits costs the server less than 5 ms."""
+"""A wrong code beyond the limits costs the server less than 5 ms, and in a flood next to nothing."""
 
+import asyncio
 import statistics
 import time
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
 
-from lab.classroom.limits import ADDRESS_TRIES, WrongCodes
+from lab.classroom.limits import ADDRESS_TRIES, BROWSER_TRIES, REFUSALS_WITH_PAGE, WrongCodes
 from lab.web.classes import door_pages
+from lab.web.classes.refused_codes import refused_codes
 
 TRIES = 100
 LIMIT_MS = 5.0
@@ -28,3 +31,38 @@ def test_refused_code_takes_less_than_5_ms_of_processor_time(monkeypatch: pytest
         assert door_pages.join(request).status_code == 429
         took_ms.append(1_000 * (time.thread_time() - began_s))
     assert statistics.median(took_ms) < LIMIT_MS
+
+
+def statuses_of(address: str, attempts: int) -> list[int]:
+    """What attempts without a cookie are answered before Django sees them; 0: Django sees them."""
+    statuses: list[int] = []
+
+    async def django(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        statuses.append(0)
+        door_pages.wrong_codes.begin(door_pages.browser_of({}, address), address, time.monotonic())
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+            assert 0 < int(dict(message["headers"])[b"retry-after"]) <= 60
+
+    async def attempt() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/join/", "headers": [], "client": (address, 1)}
+        for _ in range(attempts):
+            await refused_codes(django)(scope, None, send)
+
+    asyncio.run(attempt())
+    return statuses
+
+
+def test_flood_of_wrong_codes_is_refused_without_a_page_and_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    with_page = BROWSER_TRIES + REFUSALS_WITH_PAGE
+    assert statuses_of("10.0.0.9", with_page + 40) == [0] * with_page + [429] * 40
+    assert statuses_of("10.0.0.10", BROWSER_TRIES) == [0] * BROWSER_TRIES
+
+
+def test_other_browser_of_a_flooding_address_may_still_enter_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    statuses_of("10.0.0.9", 2 * REFUSALS_WITH_PAGE)
+    assert door_pages.wrong_codes.wait_in_flood_s("of another", "10.0.0.9", time.monotonic()) == 0.0
