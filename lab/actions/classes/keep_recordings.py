@@ -29,6 +29,8 @@ EVERY_S = 3_600
 LOG_KEPT = timedelta(hours=24)
 _SILENCED = "silenced"
 """In a class's settings: its log does not tell any more what was off the record."""
+_UNSEALED = "unsealed"
+"""In a class's settings: people were erased whom its recording may still contain."""
 
 
 async def keep_time_limits() -> None:
@@ -48,10 +50,12 @@ async def erase_expired(now: datetime) -> None:
     for guest in await sync_to_async(expired_guests)(now):
         expired.setdefault(guest.classroom, []).append(guest)
     for classroom, guests in expired.items():
+        await _note(classroom, _UNSEALED, True)
         for guest in guests:
             await _attempt(_erase(guest, guest), f"guest {guest.source} of class {classroom.slug} could not be erased")
-        # Once for all of them: sealing reads the whole log of the class.
-        await _attempt(seal_again(classroom), f"class {classroom.slug} could not be sealed without its guests")
+    # Once for all of a class, whose whole log that reads; and again after a failure or a restart.
+    for classroom in [one async for one in Class.objects.filter(settings__unsealed=True)]:
+        await _attempt(_seal(classroom), f"class {classroom.slug} could not be sealed without those who were erased")
 
 
 async def _attempt(doing: Awaitable[None], failure: str) -> None:
@@ -63,8 +67,14 @@ async def _attempt(doing: Awaitable[None], failure: str) -> None:
 
 async def erase_person(chosen: Participant, by: Participant) -> None:
     """Erases a person, also from the recording."""
+    await _note(chosen.classroom, _UNSEALED, True)
     await _erase(chosen, by)
-    await seal_again(chosen.classroom)
+    await _seal(chosen.classroom)
+
+
+async def _seal(classroom: Class) -> None:
+    await seal_again(classroom)
+    await _note(classroom, _UNSEALED, False)
 
 
 async def _erase(chosen: Participant, by: Participant) -> None:

@@ -334,6 +334,25 @@ def test_failed_erasure_does_not_stop_the_others_and_a_class_is_sealed_once(
     assert sealed == [room]
 
 
+def test_class_that_could_not_be_sealed_without_its_guests_is_sealed_the_next_time(
+    room: Class, guest: Guest, staff: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest.join(room.link_key, "Ada")
+    staff.post(f"/classes/{room.slug}/end", confirm="yes")
+    sealed: list[Class] = []
+
+    async def seal_again(classroom: Class) -> None:
+        sealed.append(classroom)
+        if len(sealed) == 1:
+            raise OSError("the disk is full")
+
+    monkeypatch.setattr(keep_recordings, "seal_again", seal_again)
+    for _ in range(3):
+        staff.server.call(lambda _: erase_expired(timezone.now() + timedelta(days=31)))
+        assert participant(room, 2).presence == Presence.ERASED
+    assert sealed == [room, room]
+
+
 def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[bool] = []
     monkeypatch.setattr(join_class, "rights_changed", lambda _: checked.append(connection.in_atomic_block))
