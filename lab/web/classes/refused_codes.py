@@ -11,7 +11,7 @@ from django.http.cookie import parse_cookie
 from broker_core.texts import LANGUAGES
 from lab.web.classes import door_pages
 
-JOIN = "/join/"
+JOIN, CONTINUE = "/join/", "/continue/"
 
 
 def refused_codes(app: Any) -> Any:
@@ -20,7 +20,7 @@ def refused_codes(app: Any) -> Any:
     """
 
     async def guarded(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == JOIN:
+        if scope["type"] == "http" and scope["method"] == "POST" and _takes_codes(scope["path"]):
             wait_s = _wait_s(scope)
             if wait_s > 0:
                 await _refuse(send, door_pages.TooManyTries(wait_s))
@@ -28,6 +28,10 @@ def refused_codes(app: Any) -> Any:
         await app(scope, receive, send)
 
     return guarded
+
+
+def _takes_codes(path: str) -> bool:
+    return path == JOIN or path.startswith(CONTINUE)
 
 
 def _wait_s(scope: dict[str, Any]) -> float:

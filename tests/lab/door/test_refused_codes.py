@@ -33,7 +33,7 @@ def test_refused_code_takes_less_than_5_ms_of_processor_time(monkeypatch: pytest
     assert statistics.median(took_ms) < LIMIT_MS
 
 
-def statuses_of(address: str, attempts: int) -> list[int]:
+def statuses_of(address: str, attempts: int, path: str = "/join/") -> list[int]:
     """What attempts without a cookie are answered before Django sees them; 0: Django sees them."""
     statuses: list[int] = []
 
@@ -47,7 +47,7 @@ def statuses_of(address: str, attempts: int) -> list[int]:
             assert 0 < int(dict(message["headers"])[b"retry-after"]) <= 60
 
     async def attempt() -> None:
-        scope = {"type": "http", "method": "POST", "path": "/join/", "headers": [], "client": (address, 1)}
+        scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": (address, 1)}
         for _ in range(attempts):
             await refused_codes(django)(scope, None, send)
 
@@ -55,11 +55,14 @@ def statuses_of(address: str, attempts: int) -> list[int]:
     return statuses
 
 
-def test_flood_of_wrong_codes_is_refused_without_a_page_and_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["/join/", "/continue/", "/continue/1234567/"])
+def test_flood_of_wrong_codes_is_refused_without_a_page_and_no_other_address(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
     with_page = BROWSER_TRIES + REFUSALS_WITH_PAGE
-    assert statuses_of("10.0.0.9", with_page + 40) == [0] * with_page + [429] * 40
-    assert statuses_of("10.0.0.10", BROWSER_TRIES) == [0] * BROWSER_TRIES
+    assert statuses_of("10.0.0.9", with_page + 40, path) == [0] * with_page + [429] * 40
+    assert statuses_of("10.0.0.10", BROWSER_TRIES, path) == [0] * BROWSER_TRIES
 
 
 def test_other_browser_of_a_flooding_address_may_still_enter_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
