@@ -49,7 +49,7 @@ class ActLimits:
     """Of a page: at most 10 views and 17 points per second, and a measurement of time with each `here`."""
     MAX_REFUSED, REFUSED_IN_US = 200, 10 * US
     HELD_OFF_US = 30 * US
-    MAX_SOCKETS = 12
+    MAX_SOCKETS = 24
     """At once: several pages on two devices, with some whose network is gone and which have not timed out yet."""
 
     def __init__(self) -> None:

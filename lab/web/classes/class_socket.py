@@ -191,6 +191,12 @@ class ClassSocket(HoldingSocket):
         if not hasattr(self, "_live") or self._is_ended:
             return
         try:
+            await self._receive(text_data)
+        except TooManyAnswers:
+            await self._end_flood()
+
+    async def _receive(self, text_data: str | None) -> None:
+        try:
             frame = parse(text_data)
             if not hasattr(self, "outbox"):
                 await self._greet(frame)
@@ -199,7 +205,7 @@ class ClassSocket(HoldingSocket):
         except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except TooManyAnswers:
-            await self._end_flood()
+            raise
         except Exception as error:
             if not hasattr(self, "outbox"):
                 raise
@@ -215,6 +221,9 @@ class ClassSocket(HoldingSocket):
         except Refusal as refusal:
             is_full = refusal.status < HTTPStatus.INTERNAL_SERVER_ERROR
             await self._close(CLOSE_RIGHT_ENDED if is_full else CLOSE_FAILED, refusal.what)
+            return
+        if self._is_ended:
+            # It was closed meanwhile: it must not enter the room.
             return
         if viewer is None:
             self.end("kicked", again=False)
