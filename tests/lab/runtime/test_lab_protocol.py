@@ -29,6 +29,7 @@ from lab.runtime.streaming.feed import (
     MIN_UNACKED_BYTES,
     Feed,
     SnapshotNeeded,
+    Window,
 )
 from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.shared import (
@@ -219,6 +220,26 @@ def test_unacknowledged_256_kb_close_the_window_of_a_fast_page() -> None:
     assert FIRST_UNACKED_BYTES < sent < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
     filled(ring, 30, size=40_000)
     assert MAX_UNACKED_BYTES <= in_flight(feed, ring, 0.2) < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "frames", "closes_at"),
+    [
+        (0.3, 2, FIRST_UNACKED_BYTES),  # neither slow nor fast
+        (0.1, 1, FIRST_UNACKED_BYTES),  # fast, but less than half of the window was used
+        (0.1, 2, 2 * FIRST_UNACKED_BYTES),
+        (0.8, 2, FIRST_UNACKED_BYTES // 2),
+    ],
+)
+def test_window_changes_by_the_delay_of_an_acknowledgement(delay_s: float, frames: int, closes_at: int) -> None:
+    window = Window()
+    for seq in range(frames):
+        window.sent(seq, FIRST_UNACKED_BYTES // 4, 0.0)
+    window.acknowledged(frames, delay_s)
+    window.sent(frames + 1, closes_at - 1, delay_s)
+    assert window.is_open
+    window.sent(frames + 2, 1, delay_s)
+    assert not window.is_open
 
 
 def test_window_follows_a_slow_link_and_opens_again() -> None:
