@@ -11,7 +11,7 @@ from tests.support.classroom.door import clean_door, start_class
 from tests.support.lab_server import LabServer
 
 CHAPTER = "meet-the-cluster"
-FIRST, SECOND = "A record's way", "Ask with Kafka's own commands"
+FIRST, SECOND = "The path of a record", "Ask with Kafka's own commands"
 QUESTION = "Who sends the record to the followers?"
 RIGHT, WRONG = "nobody: they fetch it", "the leader"
 ASKED = "Why does the fetch wait?"

@@ -55,10 +55,10 @@ def test_everyone_goes_on_in_new_labs_and_earlier_ones_are_kept(room: LessonRoom
         earlier = {"lab": old["p2"], "seq": 1, "at_us": 1}
         question = {"text": "Why?", "lang": "en", "named": False}
         for refused in (ada.act("raise_hand", at=earlier), ada.act("ask", at=earlier, **question)):
-            assert refused["status"] == 409 and "the class has gone on" in refused["what"]
+            assert refused["status"] == 409 and "the class has moved on" in refused["what"]
     runs = Run.objects.count()
     told = room.ada.post(f"/course/{FIRST.slug}/start", run=old["p2"].split("/")[0])
-    assert told.status == 409 and "the class has gone on" in told.text and Run.objects.count() == runs
+    assert told.status == 409 and "the class has moved on" in told.text and Run.objects.count() == runs
     assert Run.objects.filter(participant__number=2, classroom=room.model).count() == 2
     assert Run.objects.get(slug=new["p2"].split("/")[0]).name == f"Replication · {SECOND.exercise.title.en}"
     room.restart()
