@@ -225,7 +225,7 @@ class LiveClasses:
                 logger.warning("class %s cannot be opened for its labs: %s", slug, refusal)
                 self._failed_until_s[slug] = self._loop.time() + RETRY_S
                 return None
-        live.labs.add_run(run.slug, run.participant.source)
+        await live.labs.add_run(run.slug, run.participant.source)
         return live
 
     async def of(self, classroom: Class) -> LiveClass:

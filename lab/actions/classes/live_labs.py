@@ -143,12 +143,15 @@ class ClassLabs:
         self._note_stops()
         self._work.set()
 
-    def add_run(self, run: str, p: str) -> None:
-        """A run of a participant in the class is opened."""
+    async def add_run(self, run: str, p: str) -> None:
+        """A run of a participant in the class is opened. Returns when its time is stopped, if the class stops it."""
         if self._runs.get(run) != p:
             self._runs[run] = p
             self._note_stops()
             self._work.set()
+        if run in self._stops:
+            # Its lab may be open already, as after it was made.
+            await self._pause()
 
     def _leave(self) -> None:
         """The class has gone on with another lesson, in other labs."""
