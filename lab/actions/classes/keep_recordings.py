@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from lab.actions.classes.live_class import class_folder, live_classes
@@ -124,5 +125,12 @@ def ensure_recorded(classroom: Class) -> None:
 
 
 async def _note(classroom: Class, name: str, value: str | bool) -> None:
-    classroom.settings = {**classroom.settings, name: value}
-    await sync_to_async(classroom.save)(update_fields=["settings"])
+    await sync_to_async(_write_setting)(classroom, name, value)
+
+
+def _write_setting(classroom: Class, name: str, value: str | bool) -> None:
+    """Other settings of the class may have changed since it was read."""
+    with transaction.atomic():
+        classroom.refresh_from_db(fields=["settings"])
+        classroom.settings = {**classroom.settings, name: value}
+        classroom.save(update_fields=["settings"])

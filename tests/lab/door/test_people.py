@@ -353,6 +353,23 @@ def test_class_that_could_not_be_sealed_without_its_guests_is_sealed_the_next_ti
     assert sealed == [room, room]
 
 
+def test_erasing_keeps_settings_that_the_class_has_got_meanwhile(
+    room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a lesson begins while a participant erases themselves."""
+
+    async def seal_again(classroom: Class) -> None:
+        other = await Class.objects.aget(pk=classroom.pk)
+        other.settings = {**other.settings, "lesson": "next"}
+        await other.asave(update_fields=["settings"])
+
+    monkeypatch.setattr(keep_recordings, "seal_again", seal_again)
+    guest.join(room.link_key, "Ada")
+    guest.post(f"/classes/{room.slug}/erase", confirm="yes")
+    room.refresh_from_db()
+    assert room.settings["lesson"] == "next" and not room.settings["unsealed"]
+
+
 def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[bool] = []
     monkeypatch.setattr(join_class, "rights_changed", lambda _: checked.append(connection.in_atomic_block))
