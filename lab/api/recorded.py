@@ -17,19 +17,19 @@ from lab.actions.classes.keep_recordings import ensure_recorded
 from lab.actions.classes.live_class import live_classes
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded.captions import caption_counts
-from lab.actions.classes.recorded.own_runs import own_runs
-from lab.actions.classes.recorded.recognising import may_recognise
-from lab.actions.classes.recorded_chapters import (
+from lab.actions.classes.recorded.chapters import (
     ChapterChange,
     add_chapter,
     change_chapter,
     remove_chapter,
     shown_chapters,
 )
-from lab.actions.classes.recorded_notes import NewNote, delete_note, notes_of, write_note
+from lab.actions.classes.recorded.notes import NewNote, delete_note, notes_of, write_note
+from lab.actions.classes.recorded.own_runs import own_runs
+from lab.actions.classes.recorded.recognising import may_recognise
+from lab.actions.classes.recorded.search import search
 from lab.actions.classes.recordings import is_imported, look_into, now_of, sealed_of
 from lab.actions.classes.seal_class import ensure_sealed, refresh_seal, seal_class
-from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
 from lab.actions.rerun import commands_of

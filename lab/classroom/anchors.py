@@ -1,8 +1,8 @@
 """What a page may name of a lab: an element of its picture, and a screen.
 
 Those that hands, questions and answers to polls name are in the events of a class, which outlive the texts of a person
-who was erased, and answers are shown to all. So they are no free text: only what static/lab/core/view/selectors.js
-calls a Target is one. Views, pointers and strokes, which only the presenter sends, are not checked.
+who was erased, and answers are shown to all. So they must not be free text: they have the form of a Target in
+static/lab/core/view/selectors.js. Views, pointers and strokes, which only the presenter sends, are not checked.
 """
 
 import re

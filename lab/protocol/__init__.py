@@ -6,10 +6,10 @@ has events with their patches and dense seqs, and `clock`, simulated time. The p
 painted. Acts (`do`, `time`, `exercise`, `complete`) carry an id, which the answer has, too: `done`, `completions` or
 `no`.
 
-The server stores one position per page and queues no events. At most 8 frames or 256 KiB of deltas may be
-unacknowledged; then the window is closed, and opens with the next `ack`. A page that missed more than 2,000 events
-meanwhile receives a `snap`. `boot` is drawn when the server opens a lab: with another one the page begins again.
-`schema` is a digest of the vocabulary: a page that was loaded from another version must be reloaded.
+The server stores one position per page and queues no events. At most 8 frames may be unacknowledged, and 16 to 256 KiB,
+by how soon frames are acknowledged; then the window is closed, and opens with the next `ack`. A page that missed more
+than 2,000 events meanwhile receives a `snap`. `boot` is drawn when the server opens a lab: with another one the page
+begins again. `schema` is a digest of the vocabulary: a page that was loaded from another version must be reloaded.
 
     1011  sending failed; the page reconnects
     4400  the first frame was not a valid `hello`, or too many frames were invalid; the page must be reloaded

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
-from lab.actions.classes.recorded_chapters import shown_chapters
+from lab.actions.classes.recorded.chapters import shown_chapters
 from lab.actions.classes.recordings import instant_within, look_into
 from lab.api.recorded import Asker, for_class
 from lab.models import Class

@@ -1,27 +1,15 @@
 """What a class asks about the picture: a poll that is answered with a thing of it, and a question with its instant."""
 
 import re
-from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from lab.models import Run
 from tests.support.axe import violations
-from tests.support.classroom.class_browser import join, open_class_panel
+from tests.support.classroom.class_browser import open_class_panel
 from tests.support.lab_page import PHONE, WIDE, nothing_sticks_out
 
 LEADER = "broker 2"
-
-
-@pytest.fixture
-def ada(staff: Page, newcomer: Callable[[], Page]) -> Page:
-    """A learner in her lab, who follows the instructor."""
-    page = newcomer()
-    join(page, staff.locator(".address a").get_attribute("href") or "", "Ada")
-    staff.get_by_role("link", name="Open the board").click()
-    expect(staff.locator(".tile")).to_have_count(1)
-    return page
 
 
 def follows(staff: Page, ada: Page) -> None:

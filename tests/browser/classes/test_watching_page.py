@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from lab.models import Class, Run
 from tests.support.axe import violations
-from tests.support.classroom.class_browser import join, open_class_panel
+from tests.support.classroom.class_browser import open_class_panel
 from tests.support.lab_page import MODULES, PHONE, TABLET, WIDE, nothing_sticks_out, press, settle, shown
 
 ACTS = ("do", "time", "exercise", "complete")
@@ -29,16 +27,6 @@ PRESS_ALL = """() => {
     for (const form of document.querySelectorAll("form[data-takes]")) form.requestSubmit();
     return controls.length;
 }"""
-
-
-@pytest.fixture
-def ada(staff: Page, newcomer: Callable[[], Page]) -> Page:
-    """A learner in her lab, which has a topic, while the instructor is on the board."""
-    page = newcomer()
-    join(page, staff.locator(".address a").get_attribute("href") or "", "Ada")
-    staff.get_by_role("link", name="Open the board").click()
-    expect(staff.locator(".tile")).to_have_count(1)
-    return page
 
 
 def asked(page: Page) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from lab.actions.classes.lessons.start import lesson_of
 from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.recorded.captions import captions_of
-from lab.actions.classes.recorded_chapters import shown_chapters
-from lab.actions.classes.recorded_notes import shared_notes
+from lab.actions.classes.recorded.chapters import shown_chapters
+from lab.actions.classes.recorded.notes import shared_notes
 from lab.actions.classes.recordings import look_into, sealed_of
 from lab.actions.classes.shown_labs import recording_of
 from lab.archives.excerpt import Excerpt

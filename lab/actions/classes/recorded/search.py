@@ -9,8 +9,8 @@ import msgspec
 
 from broker_core.events.envelope import sentence
 from lab.actions.classes.recorded.captions import captions_of
-from lab.actions.classes.recorded_chapters import shown_chapters
-from lab.actions.classes.recorded_notes import notes_of
+from lab.actions.classes.recorded.chapters import shown_chapters
+from lab.actions.classes.recorded.notes import notes_of
 from lab.actions.classes.recordings import look_into
 from lab.actions.classes.shown_labs import recording_of, shown_ends
 from lab.actions.rerun import commands_of

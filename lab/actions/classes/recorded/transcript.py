@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from lab.actions.classes.recorded.search import Found, all_instants, matcher
 from lab.actions.classes.recordings import look_into
-from lab.actions.classes.search_recording import Found, all_instants, matcher
 from lab.models import Participant
 
 MAX_LINES = 5_000

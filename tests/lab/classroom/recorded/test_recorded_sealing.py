@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from lab.actions.classes import shown_labs
-from lab.actions.classes.recorded_chapters import _title
+from lab.actions.classes.recorded.chapters import _title
 from lab.actions.classes.shown_labs import close_labs
 from lab.classroom.captions.webvtt import Cue, write
 from lab.classroom.events.pace import LessonBegan
