@@ -111,6 +111,22 @@ class Try:
     at_s: float
 
 
+class _Floods:
+    """The addresses that have been refused too often to get a page each time."""
+
+    def __init__(self) -> None:
+        self._refusals: OrderedDict[str, Window] = OrderedDict()
+
+    def refused(self, network: str, now_s: float) -> None:
+        """Counts a refusal with a page."""
+        _remembered(self._refusals, network, lambda: Window(REFUSALS_WITH_PAGE, MINUTE_S)).add(now_s)
+
+    def has(self, network: str, now_s: float) -> bool:
+        """Whether the address floods the server."""
+        refusals = self._refusals.get(network)
+        return refusals is not None and refusals.wait_s(now_s) > 0
+
+
 class WrongCodes:
     """Limits on wrong class codes per browser, per address and for the server. Thread-safe."""
 
@@ -118,7 +134,7 @@ class WrongCodes:
         self._lock = threading.Lock()
         self._browsers: OrderedDict[str, _Browser] = OrderedDict()
         self._networks: OrderedDict[str, Window] = OrderedDict()
-        self._refusals: OrderedDict[str, Window] = OrderedDict()
+        self._floods = _Floods()
         self._server = Window(SERVER_TRIES, MINUTE_S)
         self._warned_s = float("-inf")
 
@@ -128,7 +144,7 @@ class WrongCodes:
         with self._lock:
             wait_s = self._wait_s(browser, network, now_s)
             if wait_s > 0:
-                _remembered(self._refusals, network, lambda: Window(REFUSALS_WITH_PAGE, MINUTE_S)).add(now_s)
+                self._floods.refused(network, now_s)
                 return wait_s
             _remembered(self._browsers, browser, _Browser).add(now_s)
             _remembered(self._networks, network, lambda: Window(ADDRESS_TRIES, MINUTE_S)).add(now_s)
@@ -141,10 +157,7 @@ class WrongCodes:
         """
         network = network_of(address)
         with self._lock:
-            refused = self._refusals.get(network)
-            if refused is None or refused.wait_s(now_s) == 0:
-                return 0.0
-            return self._wait_s(browser, network, now_s)
+            return self._wait_s(browser, network, now_s) if self._floods.has(network, now_s) else 0.0
 
     def _wait_s(self, browser: str, network: str, now_s: float) -> float:
         one = self._browsers.get(browser)
@@ -175,22 +188,35 @@ class WrongCodes:
 
 
 class KeyTries:
-    """Limits on wrong return keys: in ten minutes five per browser and class, sixty per address."""
+    """Limits on wrong return keys: in ten minutes five per browser and class, sixty per address. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._windows: OrderedDict[str, Window] = OrderedDict()
+        self._floods = _Floods()
 
     def begin(self, classroom: str, browser: str, address: str, now_s: float) -> float:
         """Counts an attempt and returns 0, or returns the number of seconds to wait."""
-        limits = ((f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network_of(address)}", ADDRESS_TRIES))
+        network = network_of(address)
+        limits = ((f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network}", ADDRESS_TRIES))
         with self._lock:
             windows = [_remembered(self._windows, name, partial(Window, most, KEY_WINDOW_S)) for name, most in limits]
             wait_s = max(window.wait_s(now_s) for window in windows)
-            if wait_s == 0:
-                for window in windows:
-                    window.add(now_s)
-            return wait_s
+            if wait_s > 0:
+                self._floods.refused(network, now_s)
+                return wait_s
+            for window in windows:
+                window.add(now_s)
+            return 0.0
+
+    def wait_in_flood_s(self, classroom: str, browser: str, address: str, now_s: float) -> float:
+        """As `WrongCodes.wait_in_flood_s`."""
+        network = network_of(address)
+        with self._lock:
+            if not self._floods.has(network, now_s):
+                return 0.0
+            known = (self._windows.get(f"{classroom} {name}") for name in (browser, network))
+            return max((window.wait_s(now_s) for window in known if window is not None), default=0.0)
 
     def was_right(self, classroom: str, browser: str, address: str) -> None:
         """Forgets the attempts of a browser that entered the right key."""

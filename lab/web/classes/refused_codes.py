@@ -1,7 +1,8 @@
-"""Refuses wrong class codes of an address that floods the door, before Django sees the request: a page for each of them
-takes several milliseconds of the one process that runs the class.
+"""Refuses wrong class codes and return keys of an address that floods the door, before Django sees the request: a page
+for each of them takes several milliseconds of the one process that runs the class.
 """
 
+import re
 import time
 from http import HTTPStatus
 from typing import Any
@@ -11,7 +12,10 @@ from django.http.cookie import parse_cookie
 from broker_core.texts import LANGUAGES
 from lab.web.classes import door_pages
 
-JOIN, CONTINUE = "/join/", "/continue/"
+_TAKES_CODES = re.compile(rf"POST /join/|POST /continue/.*|GET /join/[^/]{{1,{door_pages.LINK_KEY_LENGTH - 1}}}/")
+"""Method and path of the attempts that `WrongCodes` counts."""
+_TAKES_KEYS = re.compile(r"POST /return/([^/]+)/")
+"""The same for `KeyTries`, with the class."""
 
 
 def refused_codes(app: Any) -> Any:
@@ -20,24 +24,25 @@ def refused_codes(app: Any) -> Any:
     """
 
     async def guarded(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and _takes_codes(scope["path"]):
-            wait_s = _wait_s(scope)
-            if wait_s > 0:
-                await _refuse(send, door_pages.TooManyTries(wait_s))
-                return
+        if scope["type"] == "http" and (wait_s := _wait_s(scope)) > 0:
+            await _refuse(send, door_pages.TooManyTries(wait_s))
+            return
         await app(scope, receive, send)
 
     return guarded
 
 
-def _takes_codes(path: str) -> bool:
-    return path == JOIN or path.startswith(CONTINUE)
-
-
 def _wait_s(scope: dict[str, Any]) -> float:
+    """How long the sender of a request has to wait, in a flood; otherwise 0."""
+    asked = f"{scope['method']} {scope['path']}"
+    takes_key = _TAKES_KEYS.fullmatch(asked)
+    if takes_key is None and _TAKES_CODES.fullmatch(asked) is None:
+        return 0.0
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin-1")
     address = scope["client"][0] if scope.get("client") else ""
     browser = door_pages.browser_of(parse_cookie(cookies), address)
+    if takes_key is not None:
+        return door_pages.key_tries.wait_in_flood_s(takes_key[1], browser, address, time.monotonic())
     return door_pages.wrong_codes.wait_in_flood_s(browser, address, time.monotonic())
 
 

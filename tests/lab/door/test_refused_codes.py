@@ -9,8 +9,16 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import RequestFactory
 
-from lab.classroom.limits import ADDRESS_TRIES, BROWSER_TRIES, REFUSALS_WITH_PAGE, WrongCodes
+from lab.classroom.limits import (
+    ADDRESS_TRIES,
+    BROWSER_TRIES,
+    KEY_WINDOW_S,
+    REFUSALS_WITH_PAGE,
+    KeyTries,
+    WrongCodes,
+)
 from lab.web.classes import door_pages
+from lab.web.classes.door_pages import LINK_KEY_LENGTH
 from lab.web.classes.refused_codes import refused_codes
 
 TRIES = 100
@@ -33,21 +41,26 @@ def test_refused_code_takes_less_than_5_ms_of_processor_time(monkeypatch: pytest
     assert statistics.median(took_ms) < LIMIT_MS
 
 
-def statuses_of(address: str, attempts: int, path: str = "/join/") -> list[int]:
+def statuses_of(address: str, attempts: int, asked: str = "POST /join/") -> list[int]:
     """What attempts without a cookie are answered before Django sees them; 0: Django sees them."""
     statuses: list[int] = []
+    method, path = asked.split()
+    browser = door_pages.browser_of({}, address)
 
     async def django(scope: dict[str, Any], receive: Any, send: Any) -> None:
         statuses.append(0)
-        door_pages.wrong_codes.begin(door_pages.browser_of({}, address), address, time.monotonic())
+        if path.startswith("/return/"):
+            door_pages.key_tries.begin(path.split("/")[2], browser, address, time.monotonic())
+        else:
+            door_pages.wrong_codes.begin(browser, address, time.monotonic())
 
     async def send(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
-            assert 0 < int(dict(message["headers"])[b"retry-after"]) <= 60
+            assert 0 < int(dict(message["headers"])[b"retry-after"]) <= KEY_WINDOW_S
 
     async def attempt() -> None:
-        scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": (address, 1)}
+        scope = {"type": "http", "method": method, "path": path, "headers": [], "client": (address, 1)}
         for _ in range(attempts):
             await refused_codes(django)(scope, None, send)
 
@@ -55,17 +68,30 @@ def statuses_of(address: str, attempts: int, path: str = "/join/") -> list[int]:
     return statuses
 
 
-@pytest.mark.parametrize("path", ["/join/", "/continue/", "/continue/1234567/"])
+@pytest.mark.parametrize(
+    "asked",
+    ["POST /join/", "GET /join/KITE-427/", "POST /continue/", "POST /continue/1234567/", "POST /return/2hd56s/"],
+)
 def test_flood_of_wrong_codes_is_refused_without_a_page_and_no_other_address(
-    path: str, monkeypatch: pytest.MonkeyPatch
+    asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
     with_page = BROWSER_TRIES + REFUSALS_WITH_PAGE
-    assert statuses_of("10.0.0.9", with_page + 40, path) == [0] * with_page + [429] * 40
-    assert statuses_of("10.0.0.10", BROWSER_TRIES, path) == [0] * BROWSER_TRIES
+    assert statuses_of("10.0.0.9", with_page + 40, asked) == [0] * with_page + [429] * 40
+    assert statuses_of("10.0.0.10", BROWSER_TRIES, asked) == [0] * BROWSER_TRIES
 
 
 def test_other_browser_of_a_flooding_address_may_still_enter_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
     statuses_of("10.0.0.9", 2 * REFUSALS_WITH_PAGE)
     assert door_pages.wrong_codes.wait_in_flood_s("of another", "10.0.0.9", time.monotonic()) == 0.0
+
+
+@pytest.mark.parametrize("asked", [f"GET /join/{'k' * LINK_KEY_LENGTH}/", "GET /join/", "GET /return/2hd56s/"])
+def test_forms_and_links_are_opened_also_by_a_flooding_address(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
+    for flood in ("POST /join/", "POST /return/2hd56s/"):
+        assert statuses_of("10.0.0.9", 2 * REFUSALS_WITH_PAGE, flood)[-1] == 429
+    assert statuses_of("10.0.0.9", 1, asked) == [0]
