@@ -28,11 +28,12 @@ class Window:
     def __init__(self) -> None:
         self._frames: deque[tuple[int, int, float]] = deque()
         self._bytes = 0
-        self._max_bytes = FIRST_UNACKED_BYTES
+        self.max_bytes = FIRST_UNACKED_BYTES
+        """Of all frames in flight, and so of one frame: a page that keeps up gets all events of a beat in one."""
 
     @property
     def is_open(self) -> bool:
-        return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < self._max_bytes
+        return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < self.max_bytes
 
     def sent(self, seq: int, size: int, now_s: float) -> None:
         """A frame of `size` bytes was sent whose last event is `seq`."""
@@ -49,9 +50,9 @@ class Window:
         if delay_s is None:
             return
         if delay_s > SLOW_S:
-            self._max_bytes = max(MIN_UNACKED_BYTES, self._max_bytes // 2)
-        elif delay_s < FAST_S and in_flight * 2 >= self._max_bytes:
-            self._max_bytes = min(MAX_UNACKED_BYTES, self._max_bytes * 2)
+            self.max_bytes = max(MIN_UNACKED_BYTES, self.max_bytes // 2)
+        elif delay_s < FAST_S and in_flight * 2 >= self.max_bytes:
+            self.max_bytes = min(MAX_UNACKED_BYTES, self.max_bytes * 2)
 
 
 class SnapshotNeeded:
@@ -90,7 +91,7 @@ class Feed:
         if self._dirty and ring.last_seq - position >= MAX_MISSED_EVENTS:
             return SnapshotNeeded()
         self._dirty = False
-        return self._shared.deltas(ring, position, sent_ms, clock)
+        return self._shared.deltas(ring, position, sent_ms, clock, self.window.max_bytes)
 
     def sent(self, deltas: Deltas, now_s: float) -> None:
         self.position = deltas.last_seq

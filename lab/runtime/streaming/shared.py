@@ -11,7 +11,6 @@ from lab.runtime.live_run import Snapshot
 from lab.runtime.streaming.ring import Ring
 
 MAX_EVENTS_PER_FRAME = 1_024
-MAX_BYTES_PER_FRAME = 128 * 1024
 MAX_KEPT_FRAMES = 32
 """Pages that keep up ask for the newest ones; those that are behind, for a few ranges before."""
 MAX_KEPT_BYTES = 1024 * 1024
@@ -36,17 +35,17 @@ class SharedFrames:
     """The frames of one branch."""
 
     def __init__(self) -> None:
-        self._deltas: OrderedDict[tuple[int, int, bytes | None], Deltas] = OrderedDict()
+        self._deltas: OrderedDict[tuple[int, int, bytes | None, int], Deltas] = OrderedDict()
         self._kept_bytes = 0
         self._clock: tuple[Clock, bytes] | None = None
         self._snap: tuple[Snapshot, int, str] | None = None
 
-    def deltas(self, ring: Ring, position: int, sent_ms: int, clock: bytes | None) -> Deltas:
+    def deltas(self, ring: Ring, position: int, sent_ms: int, clock: bytes | None, max_bytes: int) -> Deltas:
         """Events after `position`, as many as fit into a frame; with the clock if there are no more after them."""
-        key = position, ring.last_seq, clock
+        key = position, ring.last_seq, clock, max_bytes
         found = self._deltas.get(key)
         if found is None:
-            events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
+            events = ring.after(position, MAX_EVENTS_PER_FRAME, max_bytes)
             last_seq = position + len(events)
             if last_seq < ring.last_seq:
                 clock = None

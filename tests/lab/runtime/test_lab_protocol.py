@@ -26,14 +26,12 @@ from lab.runtime.streaming.feed import (
     MAX_MISSED_EVENTS,
     MAX_UNACKED_BYTES,
     MAX_UNACKED_FRAMES,
-    MIN_UNACKED_BYTES,
     Feed,
     SnapshotNeeded,
     Window,
 )
 from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.shared import (
-    MAX_BYTES_PER_FRAME,
     MAX_EVENTS_PER_FRAME,
     MAX_KEPT_BYTES,
     MAX_KEPT_FRAMES,
@@ -124,8 +122,8 @@ def test_ring_keeps_the_last_events() -> None:
 
 
 def test_event_larger_than_a_frame_is_sent_alone() -> None:
-    ring = filled(Ring(0), 2, size=2 * MAX_BYTES_PER_FRAME)
-    assert len(ring.after(0, 10, MAX_BYTES_PER_FRAME)) == 1
+    ring = filled(Ring(0), 2, size=20_000)
+    assert len(ring.after(0, 10, 10_000)) == 1
 
 
 # What a socket gets
@@ -167,20 +165,33 @@ def test_frames_are_bounded() -> None:
     assert len(seqs(found)) == MAX_EVENTS_PER_FRAME
     ring = filled(Ring(0), 300, size=1_000)
     found = Feed(0, SharedFrames()).next(ring, 0)
-    assert isinstance(found, Deltas) and len(found.frame) <= MAX_BYTES_PER_FRAME + 2_000
+    assert isinstance(found, Deltas) and len(found.frame) <= FIRST_UNACKED_BYTES + 2_000
+
+
+def test_page_that_keeps_up_gets_larger_frames() -> None:
+    ring = filled(Ring(0), 2_000, size=1_000)
+    feed = Feed(0, SharedFrames())
+    sizes = []
+    for n in range(4):
+        found = feed.next(ring, 0)
+        assert isinstance(found, Deltas)
+        feed.sent(found, n)
+        feed.window.acknowledged(found.last_seq, n + 0.1)
+        sizes.append(round(len(found.frame) / FIRST_UNACKED_BYTES))
+    assert sizes == [1, 2, 4, 4]
 
 
 @pytest.mark.parametrize(("size", "frames"), [(10, MAX_KEPT_FRAMES), (110_000, 9), (2 * MAX_KEPT_BYTES, 1)])
 def test_frames_kept_for_other_pages_are_bounded(size: int, frames: int) -> None:
     ring, shared = filled(Ring(0), 60, size=size), SharedFrames()
-    made = [shared.deltas(ring, position, 0, None) for position in range(60)]
+    made = [shared.deltas(ring, position, 0, None, 1) for position in range(60)]
     kept = 0
     # The newest first: asking for one that is not kept makes another one.
-    while kept < 60 and shared.deltas(ring, 59 - kept, 0, None) is made[59 - kept]:
+    while kept < 60 and shared.deltas(ring, 59 - kept, 0, None, 1) is made[59 - kept]:
         kept += 1
     assert kept == frames
     shared.forget()
-    assert shared.deltas(ring, 59, 0, None) is not made[59]
+    assert shared.deltas(ring, 59, 0, None, 1) is not made[59]
 
 
 def test_eight_unacknowledged_frames_close_the_window() -> None:
@@ -217,9 +228,9 @@ def test_unacknowledged_256_kb_close_the_window_of_a_fast_page() -> None:
     for _ in range(3):
         sent = in_flight(feed, ring, 0.0)
         acknowledge(feed, 0.1)
-    assert FIRST_UNACKED_BYTES < sent < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+    assert FIRST_UNACKED_BYTES < sent < 2 * MAX_UNACKED_BYTES
     filled(ring, 30, size=40_000)
-    assert MAX_UNACKED_BYTES <= in_flight(feed, ring, 0.2) < MAX_UNACKED_BYTES + MAX_BYTES_PER_FRAME
+    assert MAX_UNACKED_BYTES <= in_flight(feed, ring, 0.2) < 2 * MAX_UNACKED_BYTES
 
 
 @pytest.mark.parametrize(
@@ -248,7 +259,7 @@ def test_window_follows_a_slow_link_and_opens_again() -> None:
     for now_s in range(0, 12, 2):
         sent = in_flight(feed, ring, float(now_s))
         acknowledge(feed, now_s + 2.0)
-    assert sent < MAX_BYTES_PER_FRAME + MIN_UNACKED_BYTES, "one frame at a time"
+    assert sent < 2 * 40_000, "one event at a time"
     for _ in range(6):
         filled(ring, 20, size=40_000)
         sent = in_flight(feed, ring, 20.0)
