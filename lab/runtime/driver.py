@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
@@ -38,6 +39,9 @@ class Driven(Protocol):
     def is_looked_at_closely(self) -> bool: ...
 
     async def act(self, job: Callable[[LiveRun], T]) -> T: ...
+
+    def slice_turn(self) -> AbstractAsyncContextManager[None]:
+        """The turn of a slice, beside those of other labs."""
 
     def slice_done(self) -> None:
         """A slice was executed."""
@@ -95,7 +99,8 @@ class Driver:
             began_s = pacer.now_s()
             was_playing = pacer.running
             try:
-                await lab.act(LiveRun.slice)
+                async with lab.slice_turn():
+                    await lab.act(LiveRun.slice)
                 lab.slice_done()
                 if lab.engine is not None and lab.engine.is_checkpoint_due:
                     await lab.act(LiveRun.checkpoint_aside)

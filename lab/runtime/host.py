@@ -20,17 +20,19 @@ from lab.runtime.lab_file import note_branches
 from lab.runtime.lab_thread import wait_for
 from lab.runtime.live_run import LiveRun
 from lab.runtime.machine.descriptors import use_all_descriptors
-from lab.runtime.machine.memory import tune_process_memory
+from lab.runtime.machine.memory import collect_survivors, tune_process_memory
 from lab.runtime.pacer import Pacer
 from lab.runtime.policy import ALONE, AT_ONCE_S, LabPolicy
 from lab.runtime.sharing.load import load
-from lab.runtime.sharing.wakes import WakeQueue
+from lab.runtime.sharing.turns import Turns
 
 logger = logging.getLogger(__name__)
 
 __all__ = ["Host", "RunConfig", "close_host", "host"]
 
 HOUSEKEEPING_S = 1.0
+MAX_ENDED = 20
+"""Engines that have ended and whose memory is not freed while others play: to free it takes up to a second."""
 
 
 class Host:
@@ -44,7 +46,9 @@ class Host:
         self._policies: dict[str, LabPolicy] = {}
         self._stops: dict[str, Text] = {}
         """Runs that are stopped from outside, and why."""
-        self._wakes, self._joins = WakeQueue(), WakeQueue()
+        self._turns = Turns()
+        self._woken = self._freed = 0
+        """Engines that were built, and those of them that have ended and whose memory is free."""
         # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
@@ -142,7 +146,7 @@ class Host:
                 recording = await asyncio.to_thread(make)
                 policy = self._policies.get(folder.run, ALONE)
                 lab = self._labs[key] = Lab(
-                    recording, self._wake, self._note_branches, policy=policy, wakes=self._wakes, joins=self._joins
+                    recording, self._wake, self._note_branches, policy=policy, turns=self._turns
                 )
                 if (why := self._stops.get(folder.run)) is not None:
                     lab.pacer.stop(why)
@@ -151,7 +155,9 @@ class Host:
 
     def _wake(self, recording: Recording, pacer: Pacer) -> LiveRun:
         policy = self._policies.get(recording.folder.run, ALONE)
-        return engine.wake(recording, pacer, self._zookeeper, joins_later=policy.is_shared)
+        live = engine.wake(recording, pacer, self._zookeeper, joins_later=policy.is_shared)
+        self._woken += 1
+        return live
 
     def _note_branches(self) -> None:
         """Records the branches for `manage.py zk`."""
@@ -182,6 +188,15 @@ class Host:
                     await self._maintain(key, lab)
                 except Exception:
                     logger.exception("looking after %s/%s failed", *key)
+            self.free_memory()
+
+    def free_memory(self) -> None:
+        """Frees the memory of engines that have ended, when nothing plays or there are many."""
+        labs = self._labs.values()
+        ended = self._woken - sum(lab.core == "live" for lab in labs)
+        if ended > self._freed and (ended - self._freed >= MAX_ENDED or not any(lab.is_playing for lab in labs)):
+            collect_survivors()
+            self._freed = ended
 
     async def _maintain(self, key: tuple[str, str], lab: Lab) -> None:
         await lab.summarise_now_and_then()

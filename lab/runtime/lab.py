@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeVar
@@ -20,13 +20,14 @@ from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.driver import Driver
 from lab.runtime.failures import problem_of
 from lab.runtime.headless.wall_report import WallReport
+from lab.runtime.joining import join
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import LiveRun, Observer, PublishedUpdate, Snapshot
 from lab.runtime.machine.space import ensure_space
 from lab.runtime.pacer import Pacer
 from lab.runtime.page_facts import PageFacts
 from lab.runtime.policy import ALONE, LabPolicy
-from lab.runtime.sharing.wakes import WakeQueue
+from lab.runtime.sharing.turns import Turns
 from lab.runtime.stops import stop_of
 from lab.runtime.streaming.audience import Audience
 from lab.runtime.streaming.ring import Ring
@@ -59,14 +60,13 @@ class Lab:
         *,
         policy: LabPolicy = ALONE,
         has_page: bool = True,
-        wakes: WakeQueue | None = None,
-        joins: WakeQueue | None = None,
+        turns: Turns | None = None,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
         `core_changed` is called when the engine was started or stopped. `policy`: with ports, clients may connect over
         TCP while the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time
-        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`. `wakes`,
-        `joins`: the queues of those that share a machine, to build their engines and to move their trees to ZooKeeper.
+        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`. `turns`: those
+        of all labs of the process.
         """
         self.recording = recording
         self.page_facts = PageFacts(recording.folder)
@@ -92,7 +92,7 @@ class Lab:
         self._core_changed = core_changed
         self._live: LiveRun | None = None
         self._waking = asyncio.Lock()
-        self._wakes, self._joins = wakes or WakeQueue(), joins or WakeQueue()
+        self._turns = turns or Turns()
         self._is_closed = False
         name = f"lab-{recording.folder.run}-{recording.folder.branch}"
         self._thread = LabThread(asyncio.get_running_loop(), name)
@@ -204,7 +204,7 @@ class Lab:
                 if self._has_failed_writing:
                     await self._in_thread(self.recording.reopen)
                     self._has_failed_writing = False
-                async with self._wakes.turn(self.audience.wakes) if self.policy.is_shared else nullcontext():
+                async with self._turns.wakes.turn(self.audience.wakes) if self.policy.is_shared else nullcontext():
                     self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
                 self._listen(live)
@@ -236,10 +236,10 @@ class Lab:
         """Moves the tree of the engine to ZooKeeper when it is its turn. Until then acts work on the model in memory:
         an answer need not wait for other labs.
         """
-        async with self._joins.turn():
+        async with self._turns.joins.turn():
             with contextlib.suppress(Refusal):
                 # All watchers are notified of the failure.
-                await self.act(LiveRun.join_server)
+                await join(self)
 
     async def ask_for_ports(self) -> str:
         """Wakes the engine; returns `bootstrap.servers` of the brokers, which now listen whenever the engine runs."""
@@ -385,6 +385,16 @@ class Lab:
             logger.warning("The cluster continues; it catches up with the wall clock.")
         if self._wall_report is not None and self.pacer.running:
             self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
+
+    @contextlib.asynccontextmanager
+    async def slice_turn(self) -> AsyncIterator[None]:
+        """Waits for the turn of a slice, which lasts until the block ends; no other lab waits for this one's acts."""
+        async with contextlib.AsyncExitStack() as turn:
+            if self.policy.is_shared:
+                await turn.enter_async_context(self._turns.slices)
+                if not self._thread.is_idle:
+                    await turn.aclose()
+            yield
 
     @property
     def is_looked_at_closely(self) -> bool:

@@ -19,6 +19,7 @@ class LabThread:
         self._loop = loop
         self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
         self._is_closed = False
+        self._given = 0
         self._reported: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -28,13 +29,22 @@ class LabThread:
         """Approximate number of jobs that have not started."""
         return self._jobs.qsize()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no job waits or runs."""
+        return not self._given
+
     async def do(self, job: Callable[[], T]) -> T:
         """Runs a job after those before it. One that is cancelled before its turn does not run."""
         if self._is_closed:
             raise RuntimeError("the lab's thread has ended")
         done: asyncio.Future[T] = self._loop.create_future()
+        self._given += 1
         self._jobs.put((job, done))
-        return await done
+        try:
+            return await done
+        finally:
+            self._given -= 1
 
     def call_in_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
         """From within a job: the loop calls `callback` when the job has ended, before its result is delivered."""
@@ -47,21 +57,30 @@ class LabThread:
         self._thread.join()
 
     def _work(self) -> None:
-        while (given := self._jobs.get()) is not None:
-            job, done = given
-            if done.cancelled():
-                continue
-            result, error = None, None
-            try:
-                result = job()
-            except BaseException as raised:
-                error = raised
-            reported, self._reported = self._reported, []
-            try:
-                self._loop.call_soon_threadsafe(self._settle, reported, done, result, error)
-            except RuntimeError:
-                # the loop is closed, so no caller waits
-                return
+        while self._work_off(self._jobs.get()):
+            pass
+
+    def _work_off(self, given: tuple[Callable[[], T], "asyncio.Future[T]"] | None) -> bool:
+        """Does a job; returns whether another one may follow. Nothing of a job is kept until the next one: it may hold
+        the engine, which has ended.
+        """
+        if given is None:
+            return False
+        job, done = given
+        if done.cancelled():
+            return True
+        result, error = None, None
+        try:
+            result = job()
+        except BaseException as raised:
+            error = raised
+        reported, self._reported = self._reported, []
+        try:
+            self._loop.call_soon_threadsafe(self._settle, reported, done, result, error)
+        except RuntimeError:
+            # the loop is closed, so no caller waits
+            return False
+        return True
 
     def _settle(
         self,

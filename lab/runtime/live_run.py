@@ -21,6 +21,7 @@ from lab.recordings.recording import Recording
 from lab.runtime.pacer import Mode, Pacer, wall_ms
 from lab.runtime.stops import CONDITION, Stop, StoppingCore
 from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
+from lab.runtime.zookeeper.tree_copy import TreeCopy
 
 FLUSH_S = 0.25
 FLUSH_US = 1_000_000
@@ -124,8 +125,22 @@ class LiveRun:
     def join_server(self) -> None:
         """Moves the tree to the server, if it is not there yet. Raises ZookeeperError."""
         if self._server is not None and self._store is None:
-            self._store = self._server.move(self.run, self._model)
-            self._model = self._store.model
+            self._continue_on(self._server.copy(self._model))
+
+    def begin_join(self) -> TreeCopy | None:
+        """The tree to be written to the server in another thread, for `finish_join`; None if it is there already."""
+        return TreeCopy(self._server, self._model) if self._server is not None and self._store is None else None
+
+    def finish_join(self, copied: TreeCopy) -> bool:
+        """Continues on the copy; returns False if it is of an earlier state of the tree. Raises ZookeeperError."""
+        store = copied.take(self._model) if self._store is None else None
+        if store is not None:
+            self._continue_on(store)
+        return self._store is not None
+
+    def _continue_on(self, store: KazooStore) -> None:
+        self._store, self._model = store, store.model
+        self.run.move_to(store)
 
     def slice(self) -> None:
         """Runs what has become due, and polls ZooKeeper for external changes. Pauses at an event of `stops`."""

@@ -32,6 +32,7 @@ from lab.learning.log import close_all
 from lab.recordings.folder import finish_removals
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
+from lab.runtime.machine.memory import freeze_old_survivors
 from lab.runtime.machine.space import ensure_space
 from lab.runtime.zookeeper.server import EmbeddedZookeeper, ZookeeperError
 from lab.texts.refusal import Refusal
@@ -208,6 +209,7 @@ async def serve(listener: socket.socket, ready: Callable[[], None], room: Room) 
     """Serves until SIGINT or SIGTERM, then ends all labs. Calls `ready` when the first request can be answered."""
     # Engines compute in threads: the loop gets its turn soon.
     sys.setswitchinterval(SWITCH_S)
+    freeze_old_survivors()
     server = Server(server_config(room))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from broker_core.run import Run
 from broker_core.texts import text
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import (
@@ -63,15 +62,14 @@ class Server:
         if not send_word(self.address):
             raise ZookeeperUnavailable(self.address, text("refusal.zookeeper_answer"))
 
-    def move(self, run: Run, model: MemoryStore) -> "KazooStore":
-        """Writes the tree of a model into the chroot, and has the engine work on it from now on."""
+    def copy(self, model: MemoryStore) -> "KazooStore":
+        """Writes the tree of a model into the chroot."""
         store = KazooStore(self.address, self.chroot)
         try:
             store.materialise(model)
         except BaseException:
             store.close(remove=True)
             raise
-        run.move_to(store)
         return store
 
 
@@ -366,6 +364,13 @@ class KazooStore(ZkStore):
             armed[session].append((path, "get_children" if of_children else "exists"))
         for session, wanted in armed.items():
             self._connections[session].arm(wanted)
+
+    def continue_from(self, model: MemoryStore) -> None:
+        """Continues where a model is that has done nothing since its tree was materialised: what its owner has taken
+        from it meanwhile is not given again.
+        """
+        self.model = model.copy()
+        self._fired = self.model.take_watches()
 
     def _disagreement(self, paths: Sequence[str]) -> ZookeeperDisagrees:
         at = ", ".join(dict.fromkeys(paths))

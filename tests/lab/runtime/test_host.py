@@ -49,6 +49,40 @@ def test_busy_lab_does_not_delay_others(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
+def test_labs_of_a_class_run_one_slice_at_a_time_and_none_waits_for_an_act_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    playing, most = threading.Semaphore(1), []
+    run_slice = LiveRun.play_due
+
+    def observed(live: LiveRun) -> None:
+        most.append(playing.acquire(blocking=False))
+        try:
+            run_slice(live)
+        finally:
+            if most[-1]:
+                playing.release()
+
+    async def scene(host: Host) -> None:
+        labs = []
+        for run in ("r1", "r2", "r3"):
+            host.set_policy(run, IN_CLASS)
+            labs.append(await host.start(run, "main", CONFIG))
+        monkeypatch.setattr(LiveRun, "play_due", observed)
+        began, ends = threading.Event(), threading.Event()
+        heavy = asyncio.create_task(labs[0].act(lambda live: began.set() or ends.wait(PATIENCE_S)))
+        await until(began.is_set)
+        from_us = [lab.clock().at_us for lab in labs]
+        await until(lambda: all(labs[n].clock().at_us > from_us[n] + 200_000 for n in (1, 2)))
+        assert not heavy.done()
+        ends.set()
+        await heavy
+        await until(lambda: labs[0].clock().at_us > from_us[0] + 200_000)
+        assert most and all(most)
+
+    play(tmp_path, scene)
+
+
 def test_files_of_brokers_are_there_when_the_engine_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, goes_on, build = threading.Event(), threading.Event(), engine.wake
 

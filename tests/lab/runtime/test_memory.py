@@ -12,9 +12,12 @@ from broker_core.run import RunConfig
 from lab.recordings.folder import branch_folder
 from lab.runtime.headless import standalone as standalone_module
 from lab.runtime.headless.standalone import standalone
-from lab.runtime.machine.memory import collect_survivors, freeze_survivors
+from lab.runtime.host import Host
+from lab.runtime.machine.memory import collect_survivors, freeze_old_survivors, freeze_survivors
 from lab.runtime.pacer import wall_ms
 from lab.runtime.tcp.bound_ports import HOST
+from tests.support.labs import play, set_mode
+from tests.support.recorded_runs import CONFIG
 
 
 class Node:
@@ -53,6 +56,47 @@ def test_cycles_among_new_objects_are_freed() -> None:
     del node
     gc.collect(0)
     assert known() is None
+
+
+@pytest.fixture
+def old_ones_frozen() -> Iterator[None]:
+    callbacks = gc.callbacks[:]
+    freeze_old_survivors()
+    yield
+    gc.callbacks[:] = callbacks
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("old_ones_frozen")
+def test_survivors_of_two_passes_are_not_looked_at_again_until_they_are_collected() -> None:
+    node = Node()
+    node.other = node
+    gc.collect(0)
+    assert any(found is node for found in gc.get_objects())
+    gc.collect(1)
+    assert not any(found is node for found in gc.get_objects())
+    known = weakref.ref(node)
+    del node
+    gc.collect()
+    assert known() is not None
+    collect_survivors()
+    assert known() is None
+
+
+@pytest.mark.usefixtures("old_ones_frozen")
+def test_engine_that_has_ended_is_freed_once_nothing_plays(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        plays, ends = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
+        engine = weakref.ref((await ends.wake()).run)
+        gc.collect(1)
+        await ends.sleep()
+        host.free_memory()
+        assert engine() is not None, "the other one would have to wait"
+        await plays.act(set_mode("pause"))
+        host.free_memory()
+        assert engine() is None
+
+    play(tmp_path, scene)
 
 
 @pytest.mark.usefixtures("frozen")

@@ -1,6 +1,9 @@
 """A whole cluster on a real ZooKeeper: the same events as in memory, and external changes of znodes."""
 
+import asyncio
+import threading
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,7 +14,16 @@ from broker_core.run import Run
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange
+from lab.runtime.engine import CHROOT, boot
+from lab.runtime.host import Host
+from lab.runtime.live_run import LiveRun
+from lab.runtime.policy import IN_CLASS
+from lab.runtime.zookeeper.server import EmbeddedZookeeper
+from lab.runtime.zookeeper.tree_copy import TreeCopy
+from tests.support import labs
+from tests.support.lab_server import PATIENCE_S
 from tests.support.main_scenario import CONFIG, journal, new_run, play
+from tests.support.recorded_runs import TOPIC
 
 DEADLINE_S = 60
 
@@ -67,3 +79,77 @@ def test_external_deletion_of_the_controller_znode(zookeeper, chroot, run_on_zoo
     replayed = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
     replayed.replay(inputs, run.seq)
     assert [data for _, _, data in replayed.take()] == [data for _, _, data in live]
+
+
+@pytest.fixture
+def held_copies(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Whether a copy of a tree is being written, and what lets it be written."""
+    begun, goes_on, write = threading.Event(), threading.Event(), TreeCopy.write
+
+    def held(copied: TreeCopy) -> None:
+        begun.set()
+        assert goes_on.wait(PATIENCE_S)
+        write(copied)
+
+    monkeypatch.setattr(TreeCopy, "write", held)
+    return begun, goes_on
+
+
+def znodes(zookeeper: EmbeddedZookeeper, path: str) -> list[str]:
+    """The children of a znode on the server."""
+    external = KazooClient(zookeeper.address, timeout=DEADLINE_S)
+    external.start(DEADLINE_S)
+    try:
+        children: list[str] = external.get_children(path) if external.exists(path) else []
+        return sorted(children)
+    finally:
+        external.stop()
+        external.close()
+
+
+def is_on_the_server(live: LiveRun) -> bool:
+    return live.begin_join() is None
+
+
+def test_lab_of_a_class_acts_while_its_tree_is_written_to_the_server(
+    zookeeper: EmbeddedZookeeper, held_copies: tuple[threading.Event, threading.Event], tmp_path: Path
+) -> None:
+    begun, goes_on = held_copies
+
+    async def scene(host: Host) -> None:
+        host.set_policy("joins-1", IN_CLASS)
+        lab = await host.begin("joins-1", "main", CONFIG)
+        await lab.act(boot)
+        await labs.until(begun.is_set)
+        await lab.act(labs.submit(TOPIC))
+        await labs.until(lambda: "orders" in ((lab.engine and lab.engine.run.view["topics"]) or ()))
+        assert not await lab.act(is_on_the_server)
+        goes_on.set()
+        while not await lab.act(is_on_the_server):
+            pass
+        assert znodes(zookeeper, f"{CHROOT}/joins-1/main/brokers/topics") == ["orders"]
+
+    labs.play(tmp_path, scene, zookeeper.address)
+
+
+def test_lab_that_sleeps_while_its_tree_is_written_leaves_none_and_joins_later(
+    zookeeper: EmbeddedZookeeper, held_copies: tuple[threading.Event, threading.Event], tmp_path: Path
+) -> None:
+    begun, goes_on = held_copies
+    tree = f"{CHROOT}/joins-2/main/brokers/ids"
+
+    async def scene(host: Host) -> None:
+        host.set_policy("joins-2", IN_CLASS)
+        lab = await host.begin("joins-2", "main", CONFIG)
+        await lab.act(boot)
+        await labs.until(begun.is_set)
+        sleeping = asyncio.create_task(lab.sleep())
+        goes_on.set()
+        await sleeping
+        assert lab.core == "recorded" and znodes(zookeeper, tree) == []
+        await lab.wake()
+        while not await lab.act(is_on_the_server):
+            pass
+        assert znodes(zookeeper, tree) == ["1", "2", "3"]
+
+    labs.play(tmp_path, scene, zookeeper.address)
