@@ -120,7 +120,7 @@ class Learner(Participant):
         # A page that acts in its own lab does not follow the presenter any more.
         await self.act("detach")
         # The engine wakes with the first act, which is not to count as a delay of the class.
-        await page.ask("time", op="pause")
+        await page.ask("time", op="rate", value=1.0)
         doing = Doing(page, lesson, self.read_lab, lambda: self._rest(lab), self.chance, self._noted, self._dropped)
         await doing.do(GETS_STUCK_AFTER if self.manner.stuck else 0)
         if self.manner.stuck == "struggles":
