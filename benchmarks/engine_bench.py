@@ -157,7 +157,7 @@ def measure(*, invariants: Collection[str], events: int) -> dict[str, float]:
 
 
 def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
-    """Of each figure."""
+    """The median of each figure."""
     return {name: round(statistics.median(one[name] for one in rounds), 3) for name in rounds[0]}
 
 

@@ -194,7 +194,7 @@ def measure(seconds: float, topics: int, rate: float, idle_seconds: float) -> di
 
 
 def percentile(values: list[float], part: float) -> float:
-    """Of sorted values."""
+    """A percentile of sorted values."""
     return round(values[min(len(values) - 1, int(len(values) * part))], 1)
 
 

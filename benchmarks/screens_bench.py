@@ -128,7 +128,9 @@ def walk(leader: Any, changes: int) -> list[float]:
 
 
 def figures(began: list[float], led: list[Any], followers: list[list[Any]]) -> dict[str, Any]:
-    """Of each change that the presenter's page showed last, how much later each follower showed it."""
+    """How much later each follower showed a change than the presenter's page. A change counts if it was the last of its
+    interval there.
+    """
     delays, missed = [], 0
     for start, end in itertools.pairwise(began):
         own = [(at, shown) for at, shown in led if start <= at < end]

@@ -28,7 +28,7 @@ EVERY_US, TONE_AT_US = 10 * US, 5 * US
 """A tone, and a stroke, at 5 s, 15 s, 25 s ..."""
 SLICE_BYTES = 20_000
 LOST_SLICE = 3
-"""Of the piece that is recorded offline, about 15 s from its begin."""
+"""The slice of the piece recorded offline that is lost, about 15 s from its begin."""
 PACKET_US = 20_000
 START_WALL_MS = 1_700_000_000_000
 

@@ -18,7 +18,7 @@ from lab.exercises.loader import exercises
 LEAD_US = 3_000
 """How long before the first caption the recording begins."""
 FLIGHT_MS = 440
-"""Of wall time between two visible events while a message is in flight."""
+"""Wall time between two visible events while a message is in flight."""
 IDLE_MS = 300
 """The longest stretch without a visible event."""
 DWELL_MS = 2_300

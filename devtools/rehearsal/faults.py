@@ -37,7 +37,7 @@ MARKS_SHOWN_S = 10.0
 INVALID = ("{" * 100, "[]", '{"k":"act"}', '{"k":"act","id":"x","do":{"op":"nosuch"}}', "\x00")
 TOO_LARGE = 1_100_000
 CLOSE_TOO_LARGE = 1009
-"""Of the protocol of web sockets: a message is too big."""
+"""The code of RFC 6455 for a message that is too big."""
 KILLED_SOCKETS = 3
 
 

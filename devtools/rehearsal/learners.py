@@ -17,7 +17,7 @@ from devtools.rehearsal.visitor import ClientConnection, Refused
 from lab.exercises.lesson import Exercise
 
 REPEATED = 3
-"""Of the lines that a learner types without a lesson, the last ones are repeated."""
+"""The number of last lines that a learner who types without a lesson repeats."""
 OWN_PARTITION = "rehearsal-0"
 """What learners write to in a class without a lesson."""
 SAYS = 3
@@ -65,7 +65,7 @@ class Learner(Participant):
         self.manner = Manner(8.0)
         self.chance = random.Random(0)
         self.page: LabPage | None = None
-        """That of the lab, while it is open."""
+        """The page of the lab, while it is open."""
         self.lab_seq = 0
         """The last event of the lab that a page of theirs has had."""
         self.has_done_lesson = asyncio.Event()
@@ -77,7 +77,7 @@ class Learner(Participant):
 
     @property
     def mode(self) -> str:
-        """Of the time of the lab, as last reported to its page; empty without one."""
+        """The mode of the lab's time, as last reported to its page; empty without one."""
         return self.page.mode if self.page is not None else ""
 
     # The lab

@@ -16,7 +16,7 @@ BYTES_A_S = 25_000
 CHUNK = 1_250
 """What the link passes in 50 ms."""
 BUFFER_BYTES = 8 * 1024
-"""Of the sockets: in larger ones the kernel would keep what the link has not passed yet."""
+"""The buffers of the sockets: in larger ones the kernel would keep what the link has not passed yet."""
 
 
 class NarrowPage(Participant):

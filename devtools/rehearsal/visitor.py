@@ -14,7 +14,9 @@ from websockets.asyncio.client import ClientConnection, connect
 
 ANSWER_S = 60.0
 REQUESTS_AT_ONCE = 64
-"""Of all visitors of an event loop. Its usual executor has six threads on two cores: joins would wait for them."""
+"""The requests of all visitors of an event loop. Its usual executor has six threads on two cores, for which joins would
+wait.
+"""
 _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 

@@ -257,7 +257,7 @@ def _refusal_of(why: str) -> tuple[str, int]:
 
 
 def _topic_of(name: str) -> str:
-    """Of a partition or a replica."""
+    """The topic of a partition or a replica."""
     return topic_of(partition_of(name))
 
 

@@ -28,7 +28,7 @@ from lab.trials.pauses import pause
 HEAL_US = 72_000_000
 LOOK_US = 1_000_000
 MAX_EVENTS = 250_000
-"""Of one line. A whole schedule makes some 8,000."""
+"""The most events of one line. A whole schedule makes some 8,000."""
 AGAIN_US = 8_000_000
 """How long to wait before a broker that is still down is started once more."""
 

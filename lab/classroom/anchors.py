@@ -12,7 +12,7 @@ SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "tran
 """What a page of a lab can show: static/lab/ui/store/state.js."""
 _PARTITION = r"[A-Za-z0-9._-]{1,249}-\d{1,9}"
 _SEGMENT = r"(?:<default>|[A-Za-z0-9._%-]+(?:\ [A-Za-z0-9._%-]+)*)"
-"""Of the path of a znode: `<default>` is the entity of a default configuration; names of groups have spaces."""
+"""A segment of a znode's path: `<default>` is the entity of a default configuration; names of groups have spaces."""
 _ELEMENT = re.compile(
     rf"""
     (rpc|parked):r\d{{1,15}}

@@ -256,7 +256,7 @@ class Board:
         return encode_snap(self.last_seq, [*shared, *self._own(viewer)])
 
     def _after(self, after: int) -> _Happened:
-        """Those after an event, which are the newest: looked for from the end."""
+        """What happened after an event. That is the newest, so it is looked for from the end."""
         found = self._happened.get(after)
         if found is None:
             entries = list(islice(reversed(self._entries), self.last_seq - after))

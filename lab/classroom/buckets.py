@@ -46,7 +46,7 @@ class ActLimits:
 
     RATE, BURST = 10, 30
     FRAME_RATE, FRAME_BURST = 60, 120
-    """Of a page: at most 10 views and 17 points per second, and a measurement of time with each `here`."""
+    """The frames of one page: at most 10 views and 17 points per second, and a measurement of time with each `here`."""
     MAX_REFUSED, REFUSED_IN_US = 200, 10 * US
     HELD_OFF_US = 30 * US
     MAX_SOCKETS = 24

@@ -20,7 +20,7 @@ WORD_COUNT = 1_296
 CODES = WORD_COUNT * _PER_WORD
 LINK_KEY_BYTES = 16
 MAX_TYPED_LENGTH = 64
-"""Of a code or key with the signs between its parts; more is not read."""
+"""The length of a code or key with the signs between its parts; more is not read."""
 
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 RETURN_KEY_SIGNS = 10

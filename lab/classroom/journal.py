@@ -26,7 +26,7 @@ _CONFIG = journal_config(16 * 1024 * 1024, segment_index_bytes=256 * 1024, max_m
 _COMPRESSED_BYTES = 16 * 1024
 _READ_EVENTS = 5_000
 _COPIED_EVENTS = 1_000
-"""Of a batch, where a log is written again."""
+"""The events of a batch, where a log is written again."""
 
 
 class Header(msgspec.Struct):

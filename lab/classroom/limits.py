@@ -18,13 +18,13 @@ MINUTE_S = 60.0
 BROWSER_TRIES = 5
 FIRST_PAUSE_S, MAX_PAUSE_S = 30.0, 600.0
 ADDRESS_TRIES = 60
-"""Of one address in a minute: a school is one address."""
+"""The tries of one address in a minute: a school is one address."""
 SERVER_TRIES = 300
 ATTACK_TRIES = 50
 """Wrong codes in a minute from which on staff are warned."""
 WARN_AGAIN_S = 60.0
 REFUSALS_WITH_PAGE = 60
-"""Of one address in a minute: a page for each refusal would take the server from everyone else."""
+"""Refusals of one address in a minute that get a page: to answer a flood with pages would take the server from all."""
 KEY_TRIES = 5
 KEY_WINDOW_S = 600.0
 MAX_JOINS = 1_000

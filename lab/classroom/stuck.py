@@ -58,7 +58,7 @@ class StuckWatch:
         self._catching_up: set[str] = set()
         self._looked_us = -1
         self._handout = 1
-        """That of the lesson whose steps were done."""
+        """The handout of the lesson whose steps were done."""
 
     def set_hidden(self, p: str, hidden: bool) -> None:
         """All pages of a learner are hidden, or one has become visible."""

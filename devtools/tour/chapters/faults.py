@@ -102,7 +102,7 @@ def _controllers_and_links(tour: Tour, lab: LabPage) -> None:
 
 
 def _leader(seen: Shown) -> int:
-    """Of orders-0; 0 without a leader."""
+    """The leader of orders-0; 0 without one."""
     return int(seen.partitions["orders-0"].leader[1:] or 0)
 
 

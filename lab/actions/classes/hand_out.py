@@ -12,7 +12,7 @@ from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 
 MAX_HANDOUTS = 20
-"""Of a class: each keeps the logs of its lab on disk."""
+"""The most states that a class may give: each keeps the logs of its lab on disk."""
 _taking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 """By participant: two presses give one run."""
 

@@ -89,8 +89,8 @@ class CommandWatch:
 
 
 class ClassLabs:
-    """Of one class. `users`: the user of each participant; `runs`: the participant of each run of the class, also of
-    earlier lessons. Use it from the event loop.
+    """The labs of one class. `users`: the user of each participant; `runs`: the participant of each run of the class,
+    also of earlier lessons. Use it from the event loop.
     """
 
     def __init__(self, class_id: int, room: ClassRoom, users: dict[str, int], runs: dict[str, str]) -> None:
@@ -293,7 +293,7 @@ class ClassLabs:
                         await observer.set_pace(pace)
 
     def _observer(self, p: str, address: str) -> ExerciseObserver | None:
-        """Of a learner's lesson in a lab, if it is open."""
+        """The observer of a learner's lesson in a lab, if it is open."""
         run, _, branch = address.partition("/")
         lab = host().open_lab(run, branch)
         found = lab.observers.get(self._users.get(p, 0)) if lab is not None else None

@@ -20,7 +20,7 @@ from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
 MAX_CLASSES = 100
-"""Of one instructor."""
+"""The most classes of one instructor."""
 
 
 def start_class(

@@ -36,7 +36,7 @@ Settings: TypeAlias = Mapping[str, str | bool]
 
 _NONE: Settings = {}
 _importing: WeakKeyDictionary[LiveClasses, defaultdict[int, asyncio.Lock]] = WeakKeyDictionary()
-"""Of each user who opens recordings that come with the lab."""
+"""The locks of users who open recordings that come with the lab."""
 
 
 async def export_class(classroom: Class) -> IO[bytes]:

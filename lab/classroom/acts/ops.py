@@ -456,7 +456,7 @@ def texts_of(act: object) -> tuple[str, ...]:
 
 
 def other_texts_of(act: object) -> tuple[str, ...]:
-    """Those of them that an act has in the other language, in the order in which they are stored after the former."""
+    """The texts that an act has in the other language, in the order in which they are stored after the former."""
     if not isinstance(act, MakePoll):
         return ()
     return ((act.other_text,) if act.other_text else ()) + act.other_choices

@@ -14,7 +14,7 @@ SUFFIXES: dict[AudioType, str] = {"audio/webm": ".webm", "audio/mp4": ".m4a", "a
 MAX_PIECE_US = 90_000_000
 """A piece lasts 60 s; a browser that is busy stops late."""
 SLICE_US = 2_000_000
-"""Of a page; see static/lab/core/sound/recorder.js."""
+"""The length of the slices that a page sends (static/lab/core/sound/recorder.js)."""
 MARGIN_US = 200_000
 """Margin around a passage off the record that is left out, too: the start of a recorder is known to within 140 ms."""
 

@@ -26,7 +26,7 @@ from lab.classroom.captions.webvtt import Cue, parse, whole_ms
 from lab.texts.refusal import Refusal
 
 MAX_OUTPUT_BYTES = 256 * 1024
-"""Of one piece, which lasts about a minute."""
+"""The most output for one piece, which lasts about a minute."""
 MAX_FILE_BYTES = 256 * 1024 * 1024
 SECONDS_EACH_SECOND = 10
 """Seconds that it may spend on a second of sound."""

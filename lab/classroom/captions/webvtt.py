@@ -16,7 +16,7 @@ Source: TypeAlias = Literal["typed", "file", "recognised"]
 """Where a caption came from: staff, an uploaded file, or the speech recognition of a browser."""
 
 MAX_CUES = 20_000
-"""Of one language."""
+"""The most captions of one language."""
 MAX_TEXT = 500
 MAX_CUE_US = 120_000_000
 _MS = 1_000

@@ -23,7 +23,7 @@ from lab.texts.refusal import Refusal
 HELP_CHOICE_US = 60 * US
 MAX_QUESTIONS = 1_000
 MAX_OPEN_QUESTIONS = 20
-"""Of one person, which are not answered."""
+"""The most unanswered questions of one person."""
 MAX_NOTES = 5_000
 
 

@@ -60,7 +60,7 @@ MAX_LENGTH_US = 30 * 24 * 3_600 * 1_000_000
 MAX_TEXT = 2_000
 MAX_NAME = 24
 MAX_CAPTION_BYTES = 64 * 1024 * 1024
-"""Of one language: as many captions as there may be, each as long as it may be."""
+"""The captions of one language: as many as there may be, each as long as it may be."""
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _SOUND = "|".join(map(re.escape, SUFFIXES.values()))
 _LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"

@@ -13,7 +13,7 @@ SHARED = "shared"
 OWN = "own"
 MAX_TEXT = 2_000
 MAX_NOTES = 500
-"""Of one person, and of those that are shared."""
+"""The most notes of one person, and the most shared notes."""
 _lock = threading.Lock()
 
 

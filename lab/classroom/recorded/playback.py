@@ -27,7 +27,7 @@ from lab.classroom.views import PARTS, Words, paths, section
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 1_000_000
 MAX_BUCKETS = 20_000
-"""Of a longer class they are doubled."""
+"""Buckets of a longer class are doubled."""
 QUIET_US = 2_000_000
 """Minimum duration without events of an idle passage."""
 _PRESENCE = Joined | CameBack | WentAway | Left | LabsSeen
@@ -72,7 +72,7 @@ class Playback:
         self.log_seq = 0
         """The last event of the log that was taken."""
         self.begins_us: list[int] = []
-        """Of each segment, the class time of its first event."""
+        """The class time of the first event of each segment."""
         self.density: list[int] = []
         """Events in each `bucket_us` of class time."""
         self.bucket_us = BUCKET_US
@@ -99,7 +99,7 @@ class Playback:
         return self.off_record_until(self.length_us)
 
     def off_record_until(self, now_us: int) -> list[tuple[int, int]]:
-        """Those of a live class: a passage that has not ended lasts until now."""
+        """The passages of a live class: one that has not ended lasts until now."""
         since = self._filter.off_since_us
         return [*self._filter.off_record, *([(since, now_us)] if since is not None else [])]
 

@@ -30,8 +30,8 @@ def mistake_key(what: str, by: str, step: int) -> str:
 
 
 def mistakes_of(state: State, fewest: int = 1, past: PastLesson | None = None) -> list[MistakeRow]:
-    """Those of at least `fewest` learners in the lesson of the class, or in one before: the most frequent first, then
-    the newest.
+    """The mistakes of at least `fewest` learners in the lesson of the class, or in one before: the most frequent first,
+    then the newest.
     """
     made = past.mistakes if past is not None else state.mistakes
     first_poll, last_poll = (past.first_poll, past.last_poll) if past is not None else (state.first_poll, inf)

@@ -6,7 +6,7 @@ from lab.runtime.sharing.wakes import WakeQueue
 
 
 class Turns:
-    """Of all labs of a process. Use it from one event loop.
+    """The turns of all labs of a process. Use it from one event loop.
 
     Attributes:
         wakes: to build their engines.

@@ -29,7 +29,8 @@ class Window:
         self._frames: deque[tuple[int, int, float]] = deque()
         self._bytes = 0
         self.max_bytes = FIRST_UNACKED_BYTES
-        """Of all frames in flight, and so of one frame: a page that keeps up gets all events of a beat in one."""
+        """The size of all frames in flight, and so of one frame: a page that keeps up gets all events of a beat in
+        one."""
 
     @property
     def is_open(self) -> bool:

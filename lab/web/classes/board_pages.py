@@ -116,7 +116,7 @@ def _lessons(language: str) -> list[dict[str, Any]]:
 
 
 def _mistake_texts(classroom: Class, language: str) -> dict[str, Any]:
-    """Those of the lesson that the class is at: {lesson: its slug, texts}."""
+    """The texts of mistakes of the lesson that the class is at: {lesson: its slug, texts}."""
     lesson = current_lesson(classroom)
     slug = lesson.slug if lesson is not None else ""
     return {"lesson": slug, "texts": mistake_texts(slug, language)}

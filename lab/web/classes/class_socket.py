@@ -77,7 +77,7 @@ from lab.web.holding import HoldingSocket
 logger = logging.getLogger(__name__)
 
 MAX_REASON_BYTES = 123
-"""Of a closed socket, in UTF-8 (RFC 6455)."""
+"""The longest reason of a closed socket, in UTF-8 (RFC 6455)."""
 
 
 class ClassSocket(HoldingSocket):

@@ -25,7 +25,7 @@ from lab.texts.refusal import Refusal
 
 MAX_AGE_S = 30 * 24 * 3600
 MAX_COOKIES = 20
-"""Of classes, read of one browser."""
+"""The most cookies of classes that are read of one browser."""
 _SALT = "lab.guest"
 _RUN = re.compile(r"^/(?:r|runs|api/runs|ws/runs)/([\w-]{1,16})/")
 _CLASS = re.compile(r"^/(?:classes|api/classes|ws/classes|return)/([\w-]{1,16})/")

@@ -13,7 +13,7 @@ from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
-"""Of an uploaded file."""
+"""The most bytes of an uploaded file."""
 AHEAD_US = 10_000_000
 """How far in the future a caption may end during a class: it is read after it was written."""
 
@@ -28,7 +28,7 @@ class CaptionChange(msgspec.Struct):
 
 
 async def captions_of(classroom: Class, language: str) -> list[Cue]:
-    """Those that the recording has, by time. Raises Refusal (404) for a language that captions cannot have."""
+    """The captions of a recording, by time. Raises Refusal (404) for a language that captions cannot have."""
     cues = await asyncio.to_thread(store.read_captions, class_folder(classroom.slug), ensure_caption_language(language))
     if not cues:
         return []

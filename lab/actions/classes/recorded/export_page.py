@@ -149,7 +149,7 @@ async def _captions(classroom: Class, language: str, span: Span) -> list[dict[st
 
 
 async def _chapters(classroom: Class, language: str, span: Span) -> list[dict[str, Any]]:
-    """Those that begin in the passage, and the one in which it begins."""
+    """The chapters that begin in the passage, and the one in which it begins."""
     shown = await shown_chapters(classroom, language)
     before = [one for one in shown if one["at_us"] <= span[0]]
     inside = [one for one in shown if span[0] < one["at_us"] < span[1]]

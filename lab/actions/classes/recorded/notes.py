@@ -32,7 +32,7 @@ async def notes_of(me: Participant) -> list[dict[str, Any]]:
 
 
 async def shared_notes(slug: str) -> list[dict[str, Any]]:
-    """Those that staff of a class share with it, by time."""
+    """The notes that staff of a class share with it, by time."""
     return [_note_json(SHARED, one) for one in await asyncio.to_thread(read_notes, class_folder(slug), SHARED)]
 
 

@@ -9,7 +9,7 @@ from lab.actions.classes.recordings import look_into
 from lab.models import Participant
 
 MAX_LINES = 5_000
-"""Of one page. A class of 90 minutes has some 1,500 captions."""
+"""The most lines of one page. A class of 90 minutes has some 1,500 captions."""
 
 
 class Part(msgspec.Struct):
