@@ -275,6 +275,8 @@ BARS = (
     Bar("life", "committed records that no consumer got", ("lost",), "", "at most", 0),
     Bar("life", "failures that clients reported", ("failure_count",), "", "at most", 0),
     Bar("life", "recording of three idle brokers, an hour", ("idle_mb_per_hour",), "MB", "at most", 150),
+    Bar("life", "recording, of the brokers' thread at 1,000 records/s", ("recording_percent",), "%", "at most", 10),
+    Bar("life", "events of an acknowledged record at that rate", ("events_per_record",)),
     Bar("life", "disk with a bounded recording, by the brokers' files", ("bounded_disk_ratio",), "", "at most", 1.2),
     Bar("life", "disk with a full recording, by the brokers' files", ("disk_ratio",)),
     Bar("life", "commit of a transaction, median", ("commit_p50_ms",), "ms"),

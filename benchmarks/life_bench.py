@@ -1,7 +1,8 @@
 """A cluster that applications live on: `manage.py cluster` under the load of `benchmarks.loads.life_load`. Prints JSON.
 
 A probe sends an ApiVersionsRequest ten times a second and measures the answer; memory and disk are read once a second.
-Besides, clusters of three brokers that nothing uses: what an hour of their recording takes.
+Besides, clusters of three brokers that nothing uses: what an hour of their recording takes. And clusters under
+`benchmarks.loads.steady_load`, with and without a recording: what it takes of the thread of the brokers.
 """
 
 import argparse
@@ -22,10 +23,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.ending import run
+from devtools.processes import threads_cpu_s
+from lab.recordings.summary import SUMMARY
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE_S = 0.1
 READ_S = 1.0
+RECORDING_TURNS = 2
 START_S = 120.0
 BROKER_CONFIG = (
     "log.retention.check.interval.ms=5000",
@@ -182,6 +186,35 @@ def measure_idle(data: Path, seconds: float) -> float:
         return round((disk_mb(running.folder.parent) - before) / (time.monotonic() - began_s) * 3_600, 1)
 
 
+def measure_recording(data: Path, seconds: float) -> dict[str, Any]:
+    """What recording takes of the thread of the brokers at 1,000 records a second, in percent, and how many events a
+    record makes. Clusters with and without a recording are measured in turns.
+    """
+    used_s: dict[str, float] = {"all": 0.0, "none": 0.0}
+    acknowledged = events = 0
+    for turn in range(RECORDING_TURNS):
+        for kept in used_s:
+            with cluster(data / f"{kept}-{turn}", "--record", kept) as running:
+                began_s = brokers_cpu_s(running.process.pid)
+                load = (*(sys.executable, "-m", "benchmarks.loads.steady_load"), running.bootstrap)
+                said = subprocess.run(
+                    [*load, "--seconds", str(seconds)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+                )
+                used_s[kept] += brokers_cpu_s(running.process.pid) - began_s
+            if kept == "all":
+                acknowledged += json.loads(said.stdout)["acknowledged"]
+                events += json.loads((running.folder / "recording" / SUMMARY).read_text())["last_seq"]
+    return {
+        "recording_percent": round(100 * (used_s["all"] - used_s["none"]) / used_s["all"], 1),
+        "events_per_record": round(events / acknowledged, 2),
+    }
+
+
+def brokers_cpu_s(pid: int) -> float:
+    """Processor time of the busiest thread of a cluster, in which all its brokers run."""
+    return max(threads_cpu_s(pid))
+
+
 def measure(seconds: float, topics: int, rate: float, idle_seconds: float) -> dict[str, Any]:
     """All figures. The load runs for `seconds` with a full recording, and a tenth of it with a bounded one."""
     with tempfile.TemporaryDirectory(prefix="highwater-life-") as folder:
@@ -190,6 +223,7 @@ def measure(seconds: float, topics: int, rate: float, idle_seconds: float) -> di
         bounded = measure_life(data / "bounded", seconds / 10, topics // 10, rate, ["--record", "none"])
         measured["bounded_disk_ratio"] = bounded["disk_ratio"]
         measured["idle_mb_per_hour"] = measure_idle(data / "idle", idle_seconds)
+        measured |= measure_recording(data / "steady", idle_seconds / 3)
     return measured
 
 

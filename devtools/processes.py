@@ -53,6 +53,11 @@ class Process(NamedTuple):
     waited_cpu_s: float
 
 
+def threads_cpu_s(pid: int) -> list[float]:
+    """Seconds of a core that each thread of a process has used."""
+    return [_read(folder).cpu_s for folder in (PROC / str(pid) / "task").iterdir()]
+
+
 def process_tree(pid: int) -> list[Process]:
     """A process and all that are below it, each after its parent. Empty where the system has no /proc."""
     processes: dict[int, Process] = {}
