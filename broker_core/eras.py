@@ -265,6 +265,8 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         checks_partitions: whether AddPartitionsToTxn checks that a partition exists, or only its topic (1.1).
         checks_state_before_epoch: whether EndTxn with an epoch above that of the producer is refused for the state of
             the transaction first, and if that is ongoing, after the decision was stored (before KIP-360, 2.5).
+        raises_failed_epochs: whether an epoch that was raised to fence a producer, but could not be written, is raised
+            once more by the next attempt (2.4).
         are_verified: whether leaders verify a transaction with its coordinator before its first batch (KIP-890, 3.6).
         producer_ids_at_start: whether each broker allocates a block of producer ids from ZooKeeper at start, and
             further ones when needed (since 3.0 the controller allocates them).
@@ -274,6 +276,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     are_verified: bool = True
     checks_partitions: bool = True
     checks_state_before_epoch: bool = False
+    raises_failed_epochs: bool = False
     producer_ids_at_start: bool = False
 
 
@@ -376,7 +379,11 @@ _2_4 = replace(
         used_by_tools=True,
     ),
     transactions=replace(
-        _3_9.transactions, are_verified=False, producer_ids_at_start=True, checks_state_before_epoch=True
+        _3_9.transactions,
+        are_verified=False,
+        producer_ids_at_start=True,
+        checks_state_before_epoch=True,
+        raises_failed_epochs=True,
     ),
     groups=GROUPS_2_4,
     creations=CREATIONS_2_4,

@@ -183,7 +183,7 @@ class TransactionCoordinator:
         metadata = self.transactions.get(transactional_id)
         if metadata is None or metadata.current.producer_id != producer_id:
             return Errors.INVALID_PRODUCER_ID_MAPPING
-        if metadata.current.producer_epoch != producer_epoch:
+        if metadata.producer_epoch != producer_epoch:
             return Errors.PRODUCER_FENCED
         return metadata
 
@@ -226,9 +226,9 @@ class TransactionCoordinator:
         then: Then = "end"
         if self.host.era.transactions.checks_state_before_epoch and known:
             # Only an epoch below that of the producer is fenced before the state is looked at.
-            if producer_epoch > known.current.producer_epoch and known.state is _State.ONGOING:
+            if producer_epoch > known.producer_epoch and known.state is _State.ONGOING:
                 then = "end without markers"
-            producer_epoch = min(producer_epoch, known.current.producer_epoch)
+            producer_epoch = min(producer_epoch, known.producer_epoch)
         metadata = self._known(transactional_id, producer_id, producer_epoch)
         if isinstance(metadata, Errors):
             return metadata
@@ -250,8 +250,10 @@ class TransactionCoordinator:
             return Errors.CONCURRENT_TRANSACTIONS
         decision = _DECISIONS[committed]
         if metadata.state is _State.ONGOING:
-            last_epoch = metadata.current.last_producer_epoch if pending is None else NO_PRODUCER_EPOCH
-            metadata.pending = None
+            last_epoch = metadata.current.last_producer_epoch
+            if pending is not None:
+                metadata.pending = None
+                metadata.fencing_epoch, last_epoch = producer_epoch, NO_PRODUCER_EPOCH
             transit = metadata.end(decision, producer_epoch, last_epoch, self.host.wall_ms)
             self._write(metadata, transit, then, why, waiting)
             return None
@@ -294,7 +296,7 @@ class TransactionCoordinator:
         if metadata is None or self.partitions.owned.get(store.log_partition) != store.coordinator_epoch:
             error = Errors.NOT_COORDINATOR
         elif error is Errors.NONE:
-            metadata.pending = None
+            metadata.pending = metadata.fencing_epoch = None
             self._transitioned(metadata, store.transit, store.why)
             if store.then == "end without markers":
                 error = Errors.INVALID_PRODUCER_EPOCH  # The decision remains without markers until it is loaded.
@@ -309,8 +311,6 @@ class TransactionCoordinator:
                 metadata.pending = None
         else:
             metadata.pending = None
-            if store.transit.producer_epoch > metadata.current.producer_epoch and metadata.state is _State.ONGOING:
-                metadata.has_failed_epoch_fence = True
         self._answer(store, error)
 
     def _answer(self, store: TransactionStore, error: Errors) -> None:
@@ -368,7 +368,12 @@ class TransactionCoordinator:
         current = Transit(
             _State.EMPTY, producer_id, NO_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, timeout_ms, (), -1, self.host.wall_ms
         )
-        metadata = TransactionMetadata(transactional_id, self.partition_of(transactional_id), current)
+        metadata = TransactionMetadata(
+            transactional_id,
+            self.partition_of(transactional_id),
+            current,
+            raises_again=self.host.era.transactions.raises_failed_epochs,
+        )
         self.transactions[transactional_id] = metadata
         return metadata
 

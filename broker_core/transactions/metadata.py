@@ -34,15 +34,25 @@ class Transit(msgspec.Struct, frozen=True):
 class TransactionMetadata:
     """One transactional id. `current` changes by events only; `log_partition` is the partition that stores it.
 
-    `has_failed_epoch_fence`: writing an epoch raised to fence a producer failed: it is not raised again.
+    `fencing_epoch`: the epoch raised to fence a producer, while it is not in the log. The old producer is fenced from
+    then on, also if the write fails. `raises_again` (of the era): whether the next attempt after a failed write raises
+    it once more.
     """
 
-    def __init__(self, transactional_id: str, log_partition: str, current: Transit) -> None:
+    def __init__(
+        self, transactional_id: str, log_partition: str, current: Transit, *, raises_again: bool = False
+    ) -> None:
         self.transactional_id = transactional_id
         self.log_partition = log_partition
         self.current = current
         self.pending: Transit | None = None
-        self.has_failed_epoch_fence = False
+        self.fencing_epoch: int | None = None
+        self._raises_again = raises_again
+
+    @property
+    def producer_epoch(self) -> int:
+        """The epoch of the only producer that is not fenced."""
+        return self.current.producer_epoch if self.fencing_epoch is None else self.fencing_epoch
 
     @property
     def state(self) -> TransactionState:
@@ -68,7 +78,7 @@ class TransactionMetadata:
         (`prepareIncrementProducerEpoch`).
         """
         now = self.current
-        bumped = now.producer_epoch + (0 if self.has_failed_epoch_fence else 1)
+        bumped = now.producer_epoch + 1
         if expected_epoch is None:
             epoch, last_epoch = bumped, NO_PRODUCER_EPOCH
         elif now.producer_epoch in (NO_PRODUCER_EPOCH, expected_epoch):
@@ -101,12 +111,12 @@ class TransactionMetadata:
 
     def fence_epoch(self) -> Transit:
         """Prepares a higher epoch, which fences producers with the old one (`prepareFenceProducerEpoch`)."""
-        now = self.current
+        has_failed = self.fencing_epoch is not None and not self._raises_again
         return self.prepare(
             msgspec.structs.replace(
-                now,
+                self.current,
                 state=TransactionState.PREPARE_EPOCH_FENCE,
-                producer_epoch=now.producer_epoch + (0 if self.has_failed_epoch_fence else 1),
+                producer_epoch=self.producer_epoch + (0 if has_failed else 1),
                 last_producer_epoch=NO_PRODUCER_EPOCH,
             )
         )
@@ -135,7 +145,6 @@ class TransactionMetadata:
 
     def complete(self, now_ms: int) -> Transit:
         """Prepares the completion, after all partitions have their markers (`prepareComplete`)."""
-        self.has_failed_epoch_fence = False
         return self.prepare(
             msgspec.structs.replace(self.current, state=PREPARED[self.state], partitions=(), update_ms=now_ms)
         )

@@ -30,6 +30,6 @@ def _describe(services: TransactionServices, transactional_id: str) -> Described
         now.timeout_ms,
         now.start_ms,
         now.producer_id,
-        now.producer_epoch,
+        metadata.producer_epoch,
         now.partitions,
     )
