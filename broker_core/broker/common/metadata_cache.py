@@ -32,6 +32,8 @@ class MetadataCache:
         self.controller_epoch = 0
         self.partitions: dict[str, UpdateMetadataPartition] = {}
         self.topic_ids: dict[str, str] = {}
+        self.topic_names: dict[str, str] = {}
+        """The names of topics by id."""
         self._names: dict[str, set[str]] = {}
         """The partitions of each topic."""
         self._rows: dict[str, list[PartitionRow]] = {}
@@ -56,11 +58,20 @@ class MetadataCache:
                 names.discard(name)
                 if not names:
                     del self._names[topic]
-                    self.topic_ids.pop(topic, None)
+                    self.topic_names.pop(self.topic_ids.pop(topic, ""), None)
             else:
                 self.partitions[name] = partition
                 names.add(name)
-                self.topic_ids[topic] = partition.topic_id
+                self._identify(topic, partition.topic_id)
+
+    def _identify(self, topic: str, topic_id: str) -> None:
+        """Sets the id of a topic, which is another one when the topic was deleted and created again."""
+        old_id = self.topic_ids.get(topic)
+        if old_id != topic_id:
+            self.topic_names.pop(old_id or "", None)
+        self.topic_ids[topic] = topic_id
+        if topic_id:
+            self.topic_names[topic_id] = topic
 
     def rows_of(self, topic: str) -> list[PartitionRow]:
         """The partitions of a topic by number. Clients request it far more often than the controller updates it."""

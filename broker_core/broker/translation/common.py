@@ -63,7 +63,7 @@ class RequestContext(NamedTuple):
 
     def topic_of(self, topic_id: str) -> str | None:
         """The name for a topic id in the broker's metadata."""
-        return next((name for name, known in self.broker.metadata.topic_ids.items() if known == topic_id), None)
+        return self.broker.metadata.topic_names.get(topic_id)
 
     def topic_id_of(self, topic: str) -> str:
         """The id for a topic name; the zero id if there is none."""

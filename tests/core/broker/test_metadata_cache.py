@@ -20,9 +20,9 @@ def started(era: str = DEFAULT_ERA) -> Broker:
     return run._cluster.brokers[1]
 
 
-def update(broker: Broker, leaders: dict[str, int]) -> None:
+def update(broker: Broker, leaders: dict[str, int], topic_id: str = "") -> None:
     partitions = tuple(
-        UpdateMetadataPartition(name, leader, 0, (1,), (1,), (), 0, "") for name, leader in leaders.items()
+        UpdateMetadataPartition(name, leader, 0, (1,), (1,), (), 0, topic_id) for name, leader in leaders.items()
     )
     broker.metadata.update(UpdateMetadataRequest(1, 1, -1, partitions, ((1, -1),)))
 
@@ -47,6 +47,17 @@ def test_partition_count_follows_added_partitions() -> None:
     update(broker, dict.fromkeys(names, DELETED))
     assert GroupHost(broker).offsets_partition_count == 50
     assert OFFSETS_TOPIC not in broker.metadata.topic_ids
+
+
+def test_topic_is_found_by_its_present_id() -> None:
+    broker = started()
+    update(broker, {"orders-0": 1, "orders-1": 1}, "first")
+    update(broker, {"orders-1": DELETED})
+    assert broker.metadata.topic_names["first"] == "orders"
+    update(broker, {"orders-0": 1}, "second")
+    assert broker.metadata.topic_names == {"second": "orders"}
+    update(broker, {"orders-0": DELETED})
+    assert broker.metadata.topic_names == {}
 
 
 @pytest.mark.parametrize(("era", "known"), [("3.9", ["orders-0"]), ("1.1", ["orders-0", "orders-7"])])
