@@ -11,13 +11,14 @@ from broker_core.wire.messages import FetchRequest, ProducePartitionResponse
 
 
 class DelayedFetch(msgspec.Struct, gc=False):
-    """A fetch that found too few bytes."""
+    """A fetch that found too few bytes. `unknown`: the partitions that it does not wait for."""
 
     request: str
     message: Message
     body: FetchRequest
     partitions: tuple[str, ...]
     timer_id: int
+    unknown: tuple[str, ...] = ()
 
 
 class CoordinatorWait(msgspec.Struct):

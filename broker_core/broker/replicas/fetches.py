@@ -1,5 +1,7 @@
 """Fetches of consumers and followers, and those that wait (`ReplicaManager.fetchMessages`, `DelayedFetch`)."""
 
+from msgspec import structs
+
 from broker_core.broker.common.rpc_text import describe_fetched
 from broker_core.broker.replicas.delayed import DelayedFetch
 from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
@@ -38,6 +40,7 @@ class Fetches:
         self._selects_replicas = behaviour.reads_from_followers and bool(replicas.config.replica_selector_class)
         self._only_in_sync = behaviour.preferred_replicas_are_in_sync
         self._names_preferred_at_once = behaviour.names_preferred_replicas_at_once
+        self._looks_for_topics = replicas.era.requests.looks_for_topics
         self._may_complete_produces = not replicas.era.requests.checks_acks
         self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
@@ -53,8 +56,13 @@ class Fetches:
 
     def take(self, message: Message, body: FetchRequest) -> None:
         """Reads first, then records the follower's fetch: so a response with records carries the previous high
-        watermark.
+        watermark. Partitions that the broker does not know are refused without reading: the others wait.
         """
+        unknown = self._unknown(body)
+        if unknown:
+            refused = set(unknown)
+            known = tuple([each for each in body.partitions if each.partition not in refused])
+            body = structs.replace(body, partitions=known)
         answers, byte_count = self._read_all(body)
         has_preferred = any(answer.preferred_read_replica >= 0 for answer in answers)
         urgent = has_preferred and self._names_preferred_at_once
@@ -72,12 +80,12 @@ class Fetches:
         is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
         # `tryCompleteElseWatch`; a follower that has read nothing is at the end of its logs.
         if is_enough or ((byte_count or not is_follower) and self._is_satisfied(body)):
-            self._respond(message, body, answers)
+            self._respond(message, body, answers, unknown)
             return
         partitions = tuple([requested.partition for requested in body.partitions])
         due_us = self._kernel.scheduler.now_us + body.max_wait_ms * 1_000
         timer_id = self._kernel.timer(self._name, due_us, EXPIRED_TIMER, message.rpc)
-        self._delayed.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id))
+        self._delayed.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id, unknown))
         self._kernel.emit(
             RequestParked(
                 broker=self._name,
@@ -90,6 +98,14 @@ class Fetches:
             ),
             self._name,
         )
+
+    def _unknown(self, body: FetchRequest) -> tuple[str, ...]:
+        """The requested partitions that are neither here nor in the metadata."""
+        absent = [each.partition for each in body.partitions if each.partition not in self._partitions]
+        if not absent or not self._looks_for_topics:
+            return ()
+        is_known = self._replicas.metadata.is_known
+        return tuple([name for name in absent if not is_known(name)])
 
     def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int]:
         """The results, and the size of their records in bytes."""
@@ -348,9 +364,11 @@ class Fetches:
             self._kernel.scheduler.cancel(delayed.timer_id)
         self._kernel.emit(RequestCompleted(broker=self._name, request=delayed.request, why=why), self._name)
         answers, _ = self._read_all(delayed.body)
-        self._respond(delayed.message, delayed.body, answers)
+        self._respond(delayed.message, delayed.body, answers, delayed.unknown)
 
-    def _respond(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
+    def _respond(
+        self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse], unknown: tuple[str, ...]
+    ) -> None:
         if body.version < CONVERSION_ENDS:
             answers = [
                 self._convert(answer, requested, body)
@@ -359,12 +377,15 @@ class Fetches:
         if body.replica_id >= 0:
             # The session of a follower that fetches over TCP, if any, belongs to its connection.
             if body.session_id:
+                for name in unknown:
+                    self._reported.pop((body.replica_id, name), None)
                 answers = [
                     answer
                     for requested, answer in zip(body.partitions, answers, strict=True)
                     if self._is_included(body, requested, answer)
                 ]
             self._quota.record_response(answers, self._kernel.scheduler.now_us)
+        answers += [FetchPartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION) for name in unknown]
         label, fields = describe_fetched(answers)
         self._kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
 

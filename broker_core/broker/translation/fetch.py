@@ -41,17 +41,32 @@ def _requested_partitions(request: Any, version: int) -> dict[TopicPartitionKey,
             last_fetched_epoch=each.last_fetched_epoch,
             log_start_offset=each.log_start_offset,
             partition_max_bytes=each.partition_max_bytes,
+            topic=topic.topic if topic.topic or version < _TOPIC_IDS_VERSION else None,
         )
         for topic in request.topics
         for each in topic.partitions
     }
 
 
+def _resolve(request: Any, context: RequestContext) -> None:
+    """Sets the names of topics that are requested by id: they remain those of now while the request waits."""
+    if context.version >= _TOPIC_IDS_VERSION:
+        for topic in request.topics:
+            topic.topic = context.topic_of(topic.topic_id) or ""
+
+
 def _name(key: TopicPartitionKey, partition: SessionPartition, context: RequestContext) -> str | None:
     """The topic's name; for an id it is cached once resolved."""
     if partition.topic is None:
-        partition.topic = context.topic_of(key[0]) if context.version >= _TOPIC_IDS_VERSION else key[0]
+        partition.topic = context.topic_of(key[0])
     return partition.topic
+
+
+def _is_inconsistent(name: str, key: TopicPartitionKey, context: RequestContext) -> bool:
+    """Whether the broker has the partition of a topic with another id, which was created after the session's."""
+    if context.version < _TOPIC_IDS_VERSION or requested_partition(name, key[1]) not in context.broker.partitions:
+        return False
+    return context.topic_id_of(name) not in (key[0], NO_TOPIC_ID)
 
 
 def _forgotten(request: Any, version: int) -> list[TopicPartitionKey]:
@@ -64,6 +79,7 @@ def _body(request: Any, context: RequestContext) -> Any:
         raise WireError(text("wire.isolation_level", isolation_level=request.isolation_level))
     if not has_shard(request.session_id):
         return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
+    _resolve(request, context)
     wanted = _requested_partitions(request, version)
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
@@ -79,9 +95,12 @@ def _body(request: Any, context: RequestContext) -> Any:
             return Immediate(_WIRE.type(error_code=found.code, session_id=0))
         wanted = found.partitions or wanted  # A session without partitions ends: fetch without session.
     partitions = []
+    is_inconsistent = False
     for key, each in wanted.items():
         name = _name(key, each, context)
-        if name is not None:
+        if name is not None and _is_inconsistent(name, key, context):
+            is_inconsistent = True
+        elif name is not None:
             partitions.append(
                 FetchPartition(
                     requested_partition(name, key[1]),
@@ -99,7 +118,8 @@ def _body(request: Any, context: RequestContext) -> Any:
     is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(
         replica.replica_id if is_new else request.replica_id,
-        request.max_wait_ms if len(partitions) == len(wanted) else 0,
+        # An error of a replica ends the wait; those that are found before (`erroneous`) do not.
+        0 if is_inconsistent else request.max_wait_ms,
         request.min_bytes,
         min(request.max_bytes, context.broker.config.fetch_max_bytes),
         tuple(partitions),
@@ -147,18 +167,19 @@ def _refused(request: Any, version: int, error: Errors) -> Any:
 def _rows(
     body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], context: RequestContext
 ) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
-    """The response for each partition; missing ones come last, those with an unknown topic id first among them."""
+    """The response for each partition; unknown ones come last, those with an unknown topic id first among them."""
     found = {row.partition: row for row in body.partitions}
     rows = []
     for key, each in wanted.items():
         topic, index = key
-        name = _name(key, each, context)
+        name = each.topic
         row = found.get(requested_partition(name or topic, index))
-        if row is None:
-            error = Errors.UNKNOWN_TOPIC_ID if name is None else Errors.UNKNOWN_TOPIC_OR_PARTITION
-            row = FetchPartitionResponse(requested_partition(name or topic, index), error)
-        elif context.version >= _TOPIC_IDS_VERSION and context.topic_id_of(name or "") not in (topic, NO_TOPIC_ID):
-            row = FetchPartitionResponse(row.partition, Errors.INCONSISTENT_TOPIC_ID)
+        if name is None:
+            row = FetchPartitionResponse(requested_partition(topic, index), Errors.UNKNOWN_TOPIC_ID)
+        elif _is_inconsistent(name, key, context):
+            row = FetchPartitionResponse(requested_partition(name, index), Errors.INCONSISTENT_TOPIC_ID)
+        elif row is None:
+            row = FetchPartitionResponse(requested_partition(name, index), Errors.UNKNOWN_TOPIC_OR_PARTITION)
         rows.append((key, row))
     return sorted(rows, key=lambda each: _place(each[1], context))
 
