@@ -98,6 +98,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         partition_map: the map that Metadata lists partitions from. "sorted": none, by index (3.9; in Kafka the order of
             a `LongMap`). "long": a `LongMap` of Scala (2.1). "hash": a mutable `HashMap`.
         looks_for_topics: whether Fetch refuses an unknown topic before it looks for a replica (0.10).
+        limits_min_bytes: whether a Fetch waits for no more bytes than it may return (2.4).
         knows_future_replicas: whether the replica id -3 is that of a broker that reads its own log (KIP-113, 1.1), or
             that of any consumer.
         sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).
@@ -147,6 +148,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     divides_java_maps: bool = False
     partition_map: Literal["sorted", "long", "hash"] = "sorted"
     looks_for_topics: bool = True
+    limits_min_bytes: bool = True
     knows_future_replicas: bool = True
     sessions_keep_epochs: bool = True
     sessions_move_all: bool = False
@@ -293,6 +295,7 @@ REQUESTS_1_1 = replace(
     refused_without_start=(Errors.INVALID_RECORD, Errors.INVALID_TIMESTAMP),
     checks_transactional_ids=False,
     looks_for_partitions=False,
+    limits_min_bytes=False,
     creation_not_controller=None,
     looks_for_zstd=False,
     old_paths=True,

@@ -40,6 +40,7 @@ class Fetches:
         self._selects_replicas = behaviour.reads_from_followers and bool(replicas.config.replica_selector_class)
         self._only_in_sync = behaviour.preferred_replicas_are_in_sync
         self._names_preferred_at_once = behaviour.names_preferred_replicas_at_once
+        self._limits_min_bytes = replicas.era.requests.limits_min_bytes
         self._looks_for_topics = replicas.era.requests.looks_for_topics
         self._may_complete_produces = not replicas.era.requests.checks_acks
         self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
@@ -58,6 +59,8 @@ class Fetches:
         """Reads first, then records the follower's fetch: so a response with records carries the previous high
         watermark. Partitions that the broker does not know are refused without reading: the others wait.
         """
+        if body.min_bytes > body.max_bytes and self._limits_min_bytes:
+            body = structs.replace(body, min_bytes=body.max_bytes)
         unknown = self._unknown(body)
         if unknown:
             refused = set(unknown)

@@ -13,6 +13,7 @@ from tests.support.tcp_conversation import OneBroker, batch, produce_fields
 REQUEST = BY_NAME["Fetch"].request
 ABSENT_ID = "BBBBBBBBBBBBBBBBBBBBBA"
 MESSAGE = build_message_set([(0, 1, None, b"x")], 1, CompressionType.NONE)
+SIZE = len(batch(b"x"))
 
 
 class Client(OneBroker):
@@ -102,3 +103,9 @@ def test_session_with_the_id_of_a_deleted_topic_does_not_wait() -> None:
     client.topic("empty")
     found = client.fetched(13, [], min_bytes=1_000_000, session_id=session_id, session_epoch=1)
     assert found is not None and found[old_id] == "INCONSISTENT_TOPIC_ID"
+
+
+@pytest.mark.parametrize(("era", "version", "waits"), [("1.1", 5, True), ("2.4", 11, False), ("3.9", 11, False)])
+def test_fetch_waits_for_no_more_bytes_than_it_may_return(era: str, version: int, waits: bool) -> None:
+    client = Client(era)
+    assert (client.fetched(version, ["full"], min_bytes=2 * SIZE, max_bytes=SIZE) is None) == waits
