@@ -104,6 +104,9 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         sessions_keep_epochs: whether a fetch session keeps the leader epochs of its partitions, and checks them (2.5).
         sessions_move_all: whether each partition in an incremental response moves to the end of its session, or only
             one with records.
+        sessions_remain_in_use: whether a fetch session was last used by its last request (KAFKA-9137, 2.5), or when it
+            was created.
+        session_shards: how many parts the cache of fetch sessions has: one before 3.8.
         refuses_isolation_levels: whether an unknown isolation level is an error, or makes the request unreadable.
         explains_failures: whether the message of an unexpected exception is returned.
         no_authorizer: the message of CreateAcls and DeleteAcls.
@@ -152,6 +155,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     knows_future_replicas: bool = True
     sessions_keep_epochs: bool = True
     sessions_move_all: bool = False
+    sessions_remain_in_use: bool = True
+    session_shards: int = 8
     refuses_isolation_levels: bool = True
     explains_failures: bool = False
     no_authorizer: str = "No Authorizer is configured."
@@ -268,6 +273,8 @@ REQUESTS_2_4 = RequestBehaviour(
     partition_map="long",
     sessions_keep_epochs=False,
     sessions_move_all=True,
+    sessions_remain_in_use=False,
+    session_shards=1,
     refuses_isolation_levels=False,
     explains_failures=True,
     no_authorizer="No Authorizer is configured on the broker.",

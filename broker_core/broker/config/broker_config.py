@@ -54,6 +54,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     controlled_shutdown_retry_backoff_ms: int = 5_000
     request_timeout_ms: int = 30_000
     fetch_max_bytes: int = 57_671_680
+    max_incremental_fetch_session_cache_slots: int = 1_000
     auto_leader_rebalance_enable: bool = True
     leader_imbalance_check_interval_seconds: int = 300
     leader_imbalance_per_broker_percentage: int = 10

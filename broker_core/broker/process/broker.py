@@ -74,7 +74,8 @@ class Broker:
         self.broker_epoch = -1
         self.cluster_id = ""
         self.metadata = MetadataCache(era.requests.looks_for_partitions)
-        self.fetch_sessions = FetchSessions(kernel.streams[f"fetch sessions {self.name}"], era.requests)
+        stream, slots = kernel.streams[f"fetch sessions {self.name}"], config.max_incremental_fetch_session_cache_slots
+        self.fetch_sessions = FetchSessions(stream, era.requests, slots, kernel.scheduler)
         self.directory = LogDirectory(kernel, disk, self.name, f"broker-{broker_id}", era)
         self.replicas = ReplicaManager(self)
         self.logs = LogManager(self)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, has_shard
+from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey
 from broker_core.broker.replicas.offset_lookups import DEBUGGING_CONSUMER, FUTURE_REPLICA
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation
@@ -77,7 +77,7 @@ def _body(request: Any, context: RequestContext) -> Any:
     version, sessions = context.version, context.broker.fetch_sessions
     if request.isolation_level not in _ISOLATION_LEVELS and not context.broker.era.requests.refuses_isolation_levels:
         raise WireError(text("wire.isolation_level", isolation_level=request.isolation_level))
-    if not has_shard(request.session_id):
+    if not sessions.has_shard(request.session_id):
         return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
     _resolve(request, context)
     wanted = _requested_partitions(request, version)
@@ -114,22 +114,25 @@ def _body(request: Any, context: RequestContext) -> Any:
     known = context.broker.metadata.partitions
     if request.isolation_level not in _ISOLATION_LEVELS and any(each.partition in known for each in partitions):
         return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
-    replica = request.replica_state
-    is_new = version >= _REPLICA_STATE_VERSION
     return FetchRequest(
-        replica.replica_id if is_new else request.replica_id,
+        _replica_id(request, version),
         # An error of a replica ends the wait; those that are found before (`erroneous`) do not.
         0 if is_inconsistent else request.max_wait_ms,
         request.min_bytes,
         min(request.max_bytes, context.broker.config.fetch_max_bytes),
         tuple(partitions),
-        replica_epoch=replica.replica_epoch if is_new else -1,
+        replica_epoch=request.replica_state.replica_epoch if version >= _REPLICA_STATE_VERSION else -1,
         from_follower=version >= _FOLLOWER_VERSION or _reads_any_replica(request.replica_id, context),
         version=version,
         cuts_batches=True,
         isolation_level=request.isolation_level,
         rack_id=request.rack_id if version >= _FOLLOWER_VERSION else "",
     )
+
+
+def _replica_id(request: Any, version: int) -> int:
+    replica_id: int = request.replica_state.replica_id if version >= _REPLICA_STATE_VERSION else request.replica_id
+    return replica_id
 
 
 def _reads_any_replica(replica_id: int, context: RequestContext) -> bool:
@@ -203,7 +206,11 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
             wanted = session.partitions
     rows = _rows(body, wanted, context)
     if request.session_epoch == 0:
-        session = sessions.create({key: wanted[key] for key, _ in rows}, version >= _TOPIC_IDS_VERSION)
+        session = sessions.create(
+            {key: wanted[key] for key, _ in rows},
+            uses_topic_ids=version >= _TOPIC_IDS_VERSION,
+            is_follower=_replica_id(request, version) >= 0,
+        )
     topics: list[tuple[str, list[Any]]] = []
     era = context.broker.era.requests
     leaders: set[int] = set()

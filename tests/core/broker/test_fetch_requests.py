@@ -109,3 +109,15 @@ def test_session_with_the_id_of_a_deleted_topic_does_not_wait() -> None:
 def test_fetch_waits_for_no_more_bytes_than_it_may_return(era: str, version: int, waits: bool) -> None:
     client = Client(era)
     assert (client.fetched(version, ["full"], min_bytes=2 * SIZE, max_bytes=SIZE) is None) == waits
+
+
+def test_client_without_a_place_in_the_cache_fetches_without_a_session() -> None:
+    client = Client(max_incremental_fetch_session_cache_slots="8")
+    first = client.ask("Fetch", 11, session_epoch=0, max_wait_ms=0)
+    assert first.session_id != 0
+    others = [client.ask("Fetch", 11, session_epoch=0, max_wait_ms=0) for _ in range(8)]
+    assert [other.session_id != 0 for other in others] == [True] * 7 + [False]
+    waiting = client.fetch(11, ["full"], session_epoch=0)
+    client.pass_time()
+    response = client.responses()[waiting]
+    assert (response.session_id, errors(response)) == (0, {"full": "NONE"})
