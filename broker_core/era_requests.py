@@ -82,6 +82,8 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         absent_replica: the error for a partition that other brokers host: where only a leader may respond, and where a
             follower may, too.
         refuses_unknown_timestamps: whether ListOffsets refuses negative timestamps without a meaning, or looks them up.
+        waits_for_high_watermark: whether ListOffsets finds no end, and no later record, until the high watermark has
+            reached the start of the leader's epoch (KIP-207, 2.2).
         returns_stable_offset_to_all: whether Fetch returns the last stable offset to consumers of uncommitted records,
             too.
         unread_aborted: the aborted transactions in a Fetch response for an unknown partition.
@@ -141,6 +143,7 @@ class RequestBehaviour(msgspec.Struct, frozen=True, kw_only=True):
 
     absent_replica: tuple[Errors, Errors] = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_LEADER_OR_FOLLOWER)
     refuses_unknown_timestamps: bool = True
+    waits_for_high_watermark: bool = True
     returns_stable_offset_to_all: bool = True
     unread_aborted: tuple[()] | None = ()
     names_success: bool = True
@@ -291,6 +294,7 @@ REQUESTS_2_4 = RequestBehaviour(
 REQUESTS_1_1 = replace(
     REQUESTS_2_4,
     absent_replica=(Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.REPLICA_NOT_AVAILABLE),
+    waits_for_high_watermark=False,
     returns_stable_offset_to_all=False,
     names_success=False,
     unknown_key_type="unparsable",

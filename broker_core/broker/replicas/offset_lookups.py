@@ -82,9 +82,12 @@ class OffsetLookups:
         if timestamp == EARLIEST_TIMESTAMP or (timestamp == EARLIEST_LOCAL_TIMESTAMP and knows_special):
             first_epoch = log.leader_epoch_cache.epoch_for(log.log_start_offset)
             return ListOffsetsResult(name, offset=log.log_start_offset, leader_epoch=first_epoch)
-        if replica_id == CONSUMER and partition.high_watermark < partition.leader_epoch_start_offset:
-            return ListOffsetsResult(name, Errors.OFFSET_NOT_AVAILABLE)
+        # After an election the high watermark may be behind what the previous leader returned (KIP-207).
+        is_lagging = partition.high_watermark < partition.leader_epoch_start_offset
+        waits = is_lagging and replica_id == CONSUMER and self._replicas.era.requests.waits_for_high_watermark
         if timestamp == LATEST_TIMESTAMP:
+            if waits:
+                return ListOffsetsResult(name, Errors.OFFSET_NOT_AVAILABLE)
             return ListOffsetsResult(name, offset=upper_bound, leader_epoch=partition.leader_epoch)
         if timestamp == LATEST_TIERED_TIMESTAMP and knows_special:
             return ListOffsetsResult(name)
@@ -94,7 +97,7 @@ class OffsetLookups:
         except KafkaException as refused:
             return ListOffsetsResult(name, refused.error)
         if found is None or found[1] >= upper_bound:
-            return ListOffsetsResult(name)
+            return ListOffsetsResult(name, Errors.OFFSET_NOT_AVAILABLE if waits else Errors.NONE)
         return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=found[2])
 
     def for_leader_epochs(self, body: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:

@@ -15,6 +15,9 @@ from broker_core.wire.schemas import SCHEMAS
 _WIRE = SCHEMAS[2].response
 
 
+_NOT_AVAILABLE_VERSION = 5
+"""From this version on clients know OFFSET_NOT_AVAILABLE."""
+
 _ISOLATION_LEVELS = (0, 1)
 _MIN_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
 """The version from which on a client may request each special timestamp."""
@@ -70,7 +73,7 @@ def _answer(body: ListOffsetsResponse, request: Any, context: RequestContext) ->
             partitions=[
                 _WIRE.ListOffsetsPartitionResponse(
                     partition_index=each.partition_index,
-                    error_code=row.error.code,
+                    error_code=_known_error(row.error, context.version).code,
                     timestamp=row.timestamp,
                     offset=row.offset,
                     leader_epoch=row.leader_epoch,
@@ -82,6 +85,11 @@ def _answer(body: ListOffsetsResponse, request: Any, context: RequestContext) ->
         for topic in request.topics
     ]
     return _WIRE.type(topics=in_maps(as_map(topics, context), context, looked_up))
+
+
+def _known_error(error: Errors, version: int) -> Errors:
+    is_unknown = error is Errors.OFFSET_NOT_AVAILABLE and version < _NOT_AVAILABLE_VERSION
+    return Errors.LEADER_NOT_AVAILABLE if is_unknown else error
 
 
 LIST_OFFSETS = Translation(_body, _answer)
