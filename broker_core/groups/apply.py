@@ -130,7 +130,6 @@ def _accepted(subjects: Subjects, event: OffsetCommitAccepted, at_us: int) -> No
 @applies(OffsetCommitted)
 def _committed(subjects: Subjects, event: OffsetCommitted, at_us: int) -> None:
     group = _group(subjects, event.broker, event.group)
-    group.commit_numbers[event.partition] = group.next_commit_number()
     group.offsets[event.partition] = CommittedOffset(
         event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms, event.expire_timestamp_ms
     )
@@ -140,8 +139,7 @@ def _committed(subjects: Subjects, event: OffsetCommitted, at_us: int) -> None:
 def _pending(subjects: Subjects, event: TransactionalOffsetPending, at_us: int) -> None:
     group = _group(subjects, event.broker, event.group)
     committed = CommittedOffset(event.offset, event.leader_epoch, event.metadata, event.commit_timestamp_ms)
-    waiting = group.pending_transactional.setdefault(event.producer_id, {})
-    waiting[event.partition] = (group.next_commit_number(), committed)
+    group.pending_transactional.setdefault(event.producer_id, {})[event.partition] = committed
 
 
 @applies(TransactionalOffsetsDecided)

@@ -94,10 +94,11 @@ class ClassicGroup:
         self.pending_syncs: dict[str, None] = {}
         self.offsets: dict[str, CommittedOffset] = {}
         self.pending_commits: dict[str, int] = {}
-        #: producer id -> partition -> (number, offset) pending the end of its transaction
-        self.pending_transactional: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}
-        #: the numbers of stored offsets, in order, pending ones included
+        #: producer id -> partition -> offset pending the end of its transaction
+        self.pending_transactional: dict[int, dict[str, CommittedOffset]] = {}
+        #: the numbers of offsets in the order of their records: of committed and of pending ones
         self.commit_numbers: dict[str, int] = {}
+        self.pending_numbers: dict[int, dict[str, int]] = {}
         self._last_commit_number = 0
         self.current_state_timestamp: int | None = None
         self.new_member_added = False
@@ -133,9 +134,15 @@ class ClassicGroup:
         return waiting.union(*self.pending_transactional.values())
 
     def next_commit_number(self) -> int:
-        """The number of the next stored offset."""
+        """The number of the next record with offsets."""
         self._last_commit_number += 1
         return self._last_commit_number
+
+    def is_newer(self, partition: str, number: int) -> bool:
+        """Whether a record with this number is later than that of the committed offset, if there is one
+        (`CommitRecordMetadataAndOffset.olderThan`).
+        """
+        return number > self.commit_numbers.get(partition, 0)
 
     def is_leader(self, member_id: str) -> bool:
         """Whether this member assigns."""

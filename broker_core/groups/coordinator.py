@@ -207,7 +207,7 @@ class GroupCoordinator:
                 },
                 "offsets": {name: committed.offset for name, committed in group.offsets.items()},
                 "pending": {
-                    str(producer_id): {name: committed.offset for name, (_, committed) in waiting.items()}
+                    str(producer_id): {name: committed.offset for name, committed in waiting.items()}
                     for producer_id, waiting in group.pending_transactional.items()
                 },
             }

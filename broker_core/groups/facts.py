@@ -258,8 +258,9 @@ class Groups:
             )
         )
 
-    def commit(self, group: ClassicGroup, partition: str, committed: CommittedOffset) -> None:
-        """Stores a committed offset."""
+    def commit(self, group: ClassicGroup, partition: str, committed: CommittedOffset, number: int) -> None:
+        """Stores a committed offset; `number` of its record."""
+        group.commit_numbers[partition] = number
         self._emit(
             OffsetCommitted(
                 broker=self.host.name,
@@ -273,8 +274,11 @@ class Groups:
             )
         )
 
-    def suspend(self, group: ClassicGroup, producer_id: int, partition: str, committed: CommittedOffset) -> None:
-        """Stores an offset that is pending the end of its transaction."""
+    def suspend(
+        self, group: ClassicGroup, producer_id: int, partition: str, committed: CommittedOffset, number: int
+    ) -> None:
+        """Stores an offset that is pending the end of its transaction; `number` of its record."""
+        group.pending_numbers.setdefault(producer_id, {})[partition] = number
         self._emit(
             TransactionalOffsetPending(
                 broker=self.host.name,
@@ -290,6 +294,7 @@ class Groups:
 
     def decide(self, group: ClassicGroup, producer_id: int, is_commit: bool) -> None:
         """Ends a transaction; none of its offsets is pending any more."""
+        group.pending_numbers.pop(producer_id, None)
         result = "COMMIT" if is_commit else "ABORT"
         self._emit(
             TransactionalOffsetsDecided(
@@ -299,6 +304,7 @@ class Groups:
 
     def forget_offset(self, group: ClassicGroup, partition: str, why: str) -> None:
         """Removes an offset."""
+        group.commit_numbers.pop(partition, None)
         self._emit(OffsetRemoved(broker=self.host.name, group=group.group_id, partition=partition, why=why))
 
 

@@ -52,23 +52,25 @@ class StaticRejoin(msgspec.Struct, frozen=True):
 
 class Commit(msgspec.Struct, frozen=True):
     """A pending write of offsets; the request waits for it. `order`: the partitions in the order of the request, with
-    those rejected at once.
+    those rejected at once. `number`: of the record, among those of the group.
     """
 
     group: str
     message: Message
     offsets: dict[str, CommittedOffset]
     order: tuple[tuple[str, Errors], ...]
+    number: int
 
 
 class TransactionalCommit(msgspec.Struct, frozen=True):
-    """A pending write of a transaction's offsets; the request waits for it. `order` as in Commit."""
+    """A pending write of a transaction's offsets; the request waits for it. `order`, `number` as in Commit."""
 
     group: str
     message: Message
     producer_id: int
     offsets: dict[str, CommittedOffset]
     order: tuple[tuple[str, Errors], ...]
+    number: int
 
 
 class EmptyGroup(msgspec.Struct, frozen=True):

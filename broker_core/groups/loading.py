@@ -82,8 +82,9 @@ class Loading:
             self._rebalances.touch(group, self._groups.add(group, loaded_member, stored.protocol_type))
         if stored.members:
             self._groups.assign(group, {row.member_id: row.assignment for row in stored.members})
-        for name_of_partition, committed in loaded.offsets.get(name, {}).items():
-            self._groups.commit(group, name_of_partition, committed)
-        for producer_id, of_groups in loaded.pending.items():
-            for name_of_partition, committed in of_groups.get(name, {}).items():
-                self._groups.suspend(group, producer_id, name_of_partition, committed)
+        for producer_id, name_of_partition, found in loaded.offsets_of(name):
+            number, committed = group.next_commit_number(), found.committed
+            if producer_id is None:
+                self._groups.commit(group, name_of_partition, committed, number)
+            else:
+                self._groups.suspend(group, producer_id, name_of_partition, committed, number)

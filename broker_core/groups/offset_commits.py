@@ -65,7 +65,7 @@ class OffsetCommits:
             respond_commit(self._host.kernel, message, order)
             return
         data = build_batch(offset_records(group, offsets, self._host.wall_ms), base_sequence=0)
-        store = Commit(group.group_id, message, offsets, order)
+        store = Commit(group.group_id, message, offsets, order, group.next_commit_number())
         self._groups.accept(group, request.member_id, request.generation_id, offsets)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:
@@ -82,7 +82,8 @@ class OffsetCommits:
                     group.pending_commits.pop(name, None)
             if error is Errors.NONE:
                 for name, committed in store.offsets.items():
-                    self._groups.commit(group, name, committed)
+                    if group.is_newer(name, store.number):
+                        self._groups.commit(group, name, committed, store.number)
         error = OFFSET_ERRORS.get(error, error)
         results = tuple((name, error if own is Errors.NONE else own) for name, own in store.order)
         respond_commit(self._host.kernel, store.message, results)

@@ -1,5 +1,7 @@
 """Replays a partition of `__consumer_offsets` (`GroupMetadataManager.loadGroupsAndOffsets`)."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from broker_core.groups.consumer_protocol import ProtocolError
@@ -15,22 +17,40 @@ from broker_core.groups.offsets import (
 from broker_core.log.stored_records import stored_records
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
-from broker_core.records.record_batch import Record
+from broker_core.records.record_batch import BatchHeader, Record
+
+
+class LoadedOffset(NamedTuple):
+    """An offset, and the base offset of the batch that it is in: a later batch counts."""
+
+    position: int
+    committed: CommittedOffset
 
 
 class LoadedOffsets(msgspec.Struct):
     """The state after all records: a tombstone removes what was before it."""
 
     groups: dict[str, StoredGroup] = {}
-    offsets: dict[str, dict[str, CommittedOffset]] = {}
+    offsets: dict[str, dict[str, LoadedOffset]] = {}
     #: Producer id -> group -> offsets pending the end of its transaction.
-    pending: dict[int, dict[str, dict[str, CommittedOffset]]] = {}
+    pending: dict[int, dict[str, dict[str, LoadedOffset]]] = {}
 
     def names(self) -> list[str]:
         """All groups of which anything is known, sorted."""
         pending = [name for groups in self.pending.values() for name in groups]
         with_offsets = [name for name, offsets in self.offsets.items() if offsets]
         return sorted({*self.groups, *with_offsets, *pending})
+
+    def offsets_of(self, group: str) -> list[tuple[int | None, str, LoadedOffset]]:
+        """The offsets of a group in the order of their batches: (producer id, topic-partition, offset), with the id of
+        a producer for one that is pending, else None.
+        """
+        rows: list[tuple[int | None, str, LoadedOffset]] = [
+            (None, name, loaded) for name, loaded in self.offsets.get(group, {}).items()
+        ]
+        for producer_id, groups in self.pending.items():
+            rows += [(producer_id, name, loaded) for name, loaded in groups.get(group, {}).items()]
+        return sorted(rows, key=lambda row: row[2].position)
 
 
 def replay(log: UnifiedLog) -> LoadedOffsets:
@@ -40,34 +60,39 @@ def replay(log: UnifiedLog) -> LoadedOffsets:
         if header.is_control:
             _end(loaded, header.producer_id, record)
         elif header.is_transactional:
-            _wait(loaded, header.producer_id, record)
+            _wait(loaded, header, record)
         else:
-            _take(loaded, record)
+            _take(loaded, header, record)
     return loaded
 
 
-def _wait(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
+def _wait(loaded: LoadedOffsets, header: BatchHeader, record: Record) -> None:
     """Adds an offset of an open transaction."""
     try:
         key = None if record.key is None else decode_key(record.key)
         if isinstance(key, OffsetKey) and record.value is not None:
-            groups = loaded.pending.setdefault(producer_id, {})
-            groups.setdefault(key.group, {})[key.partition] = decode_offset_value(record.value)
+            committed = LoadedOffset(header.base_offset, decode_offset_value(record.value))
+            groups = loaded.pending.setdefault(header.producer_id, {})
+            groups.setdefault(key.group, {})[key.partition] = committed
     except ProtocolError:
         return
 
 
 def _end(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
-    """Ends a transaction: its pending offsets take effect, or are dropped."""
+    """Ends a transaction: its pending offsets take effect unless there are later ones, or are dropped."""
     marker = read_end_transaction_marker(record)
     if marker is None:
         return
     for group, pending in loaded.pending.pop(producer_id, {}).items():
         if marker[0] is ControlRecordType.COMMIT:
-            loaded.offsets.setdefault(group, {}).update(pending)
+            offsets = loaded.offsets.setdefault(group, {})
+            for name, committed in pending.items():
+                known = offsets.get(name)
+                if known is None or known.position < committed.position:
+                    offsets[name] = committed
 
 
-def _take(loaded: LoadedOffsets, record: Record) -> None:
+def _take(loaded: LoadedOffsets, header: BatchHeader, record: Record) -> None:
     if record.key is None:
         return
     try:
@@ -76,7 +101,7 @@ def _take(loaded: LoadedOffsets, record: Record) -> None:
             offsets = loaded.offsets.setdefault(key.group, {})
             offsets.pop(key.partition, None)
             if record.value is not None:
-                offsets[key.partition] = decode_offset_value(record.value)
+                offsets[key.partition] = LoadedOffset(header.base_offset, decode_offset_value(record.value))
         elif isinstance(key, GroupKey):
             loaded.groups.pop(key.group, None)
             if record.value is not None:

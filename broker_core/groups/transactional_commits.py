@@ -58,7 +58,8 @@ class TransactionalCommits:
             base_sequence=0 if is_plain else NO_SEQUENCE,
             is_transactional=not is_plain,
         )
-        store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order)
+        number = group.next_commit_number()
+        store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order, number)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:
             self.stored(group, store, error)
@@ -69,10 +70,10 @@ class TransactionalCommits:
         """
         if group is not None and error is Errors.NONE:
             for name, committed in store.offsets.items():
-                if store.producer_id == NO_PRODUCER_ID:
-                    self._groups.commit(group, name, committed)
-                else:
-                    self._groups.suspend(group, store.producer_id, name, committed)
+                if store.producer_id != NO_PRODUCER_ID:
+                    self._groups.suspend(group, store.producer_id, name, committed, store.number)
+                elif group.is_newer(name, store.number):
+                    self._groups.commit(group, name, committed, store.number)
         error = OFFSET_ERRORS.get(error, error)
         self._respond(store.message, tuple((name, error if own is Errors.NONE else own) for name, own in store.order))
 
@@ -83,9 +84,10 @@ class TransactionalCommits:
             if pending is None or group.partition != partition:
                 continue
             if is_commit:
-                for name, (number, committed) in pending.items():
-                    if number > group.commit_numbers.get(name, 0):
-                        self._groups.commit(group, name, committed)
+                for name, committed in pending.items():
+                    number = group.pending_numbers[producer_id][name]
+                    if group.is_newer(name, number):
+                        self._groups.commit(group, name, committed, number)
             self._groups.decide(group, producer_id, is_commit)
 
     def _respond(self, message: Message, results: tuple[tuple[str, Errors], ...]) -> None:

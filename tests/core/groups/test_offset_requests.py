@@ -1,0 +1,119 @@
+"""Offsets that clients commit and fetch, within transactions and without."""
+
+from typing import Any
+
+import pytest
+
+from broker_core.errors import Errors
+from broker_core.wire.schemas import BY_NAME
+from tests.support.tcp_conversation import OneBroker
+
+#: The versions of InitProducerId, AddOffsetsToTxn, TxnOffsetCommit, EndTxn and OffsetCommit that clients of the release
+#: send.
+VERSIONS = {"1.1": (0, 0, 0, 0, 3), "2.4": (1, 1, 2, 1, 7), "3.9": (4, 3, 3, 3, 8)}
+
+
+class Client(OneBroker):
+    """A client of a broker with the topic `orders`. It commits offsets of the group `g` for its only partition."""
+
+    def __init__(self, era: str = "3.9", **settings: str) -> None:
+        super().__init__(
+            era, transaction_state_log_replication_factor="1", transaction_state_log_min_isr="1", **settings
+        )
+        self.run.submit("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
+        self.pass_time(2)
+        self.ask("FindCoordinator", 0, key="g")
+        self.ask("FindCoordinator", 1, key="pay", key_type=1)
+        self.pass_time(2)
+        # A broker asks the controller for producer ids when it needs the first one.
+        self.ask("InitProducerId", 0, transactional_id=None, transaction_timeout_ms=60_000)
+        self._init, self._add, self._send, self._end, self._commit = VERSIONS[era]
+        self._producer: dict[str, Any] = {}
+
+    def restart(self) -> None:
+        self.run.submit("broker kill 0")
+        self.pass_time(30)
+        self.run.submit("broker start 0")
+        self.pass_time(30)
+
+    def begin(self) -> None:
+        """Starts a transaction with offsets of the group."""
+        ids = self.ask("InitProducerId", self._init, transactional_id="pay", transaction_timeout_ms=600_000)
+        assert ids.error_code == 0
+        self._producer = {
+            "transactional_id": "pay",
+            "producer_id": ids.producer_id,
+            "producer_epoch": ids.producer_epoch,
+        }
+        assert self.ask("AddOffsetsToTxn", self._add, group_id="g", **self._producer).error_code == 0
+
+    def end(self, *, committed: bool) -> None:
+        assert self.ask("EndTxn", self._end, committed=committed, **self._producer).error_code == 0
+
+    def send_fields(self, offset: int) -> dict[str, Any]:
+        request = BY_NAME["TxnOffsetCommit"].request
+        partition = request.TxnOffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=""
+        )
+        topics = [request.TxnOffsetCommitRequestTopic(name="orders", partitions=[partition])]
+        return {"group_id": "g", "topics": topics, **self._producer}
+
+    def send(self, offset: int, version: int | None = None) -> str:
+        """Commits an offset in the transaction; returns the error."""
+        answer = self.ask("TxnOffsetCommit", self._send if version is None else version, **self.send_fields(offset))
+        return Errors.of(answer.topics[0].partitions[0].error_code).name
+
+    def commit(self, offset: int, version: int | None = None, timestamp: int = -1, **fields: Any) -> str:
+        """Commits an offset without a transaction; returns the error."""
+        request = BY_NAME["OffsetCommit"].request
+        partition = request.OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata="", commit_timestamp=timestamp
+        )
+        topics = [request.OffsetCommitRequestTopic(name="orders", partitions=[partition])]
+        answer = self.ask(
+            "OffsetCommit",
+            self._commit if version is None else version,
+            **{"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics} | fields,
+        )
+        return Errors.of(answer.topics[0].partitions[0].error_code).name
+
+    def fetched(self, *, require_stable: bool = False) -> int | str:
+        """The committed offset, or the error."""
+        request = BY_NAME["OffsetFetch"].request
+        topics = [request.OffsetFetchRequestTopic(name="orders", partition_indexes=[0])]
+        version = 7 if require_stable else 3
+        answer = self.ask("OffsetFetch", version, group_id="g", topics=topics, require_stable=require_stable)
+        if answer.error_code:
+            return Errors.of(answer.error_code).name
+        (row,) = answer.topics[0].partitions
+        return Errors.of(row.error_code).name if row.error_code else row.committed_offset
+
+
+@pytest.mark.parametrize("era", ["1.1", "2.4", "3.9"])
+def test_offset_is_replaced_only_by_later_ones_of_a_transaction(era: str) -> None:
+    client = Client(era)
+    client.begin()
+    assert client.send(5) == "NONE"
+    assert client.commit(8) == "NONE"
+    client.end(committed=True)
+    client.pass_time()
+    assert client.fetched() == 8
+    client.restart()
+    assert client.fetched() == 8
+    client.begin()
+    assert client.send(9) == "NONE"
+    client.restart()
+    client.end(committed=True)
+    client.pass_time()
+    assert client.fetched() == 9
+
+
+def test_order_of_pending_offsets_survives_a_restart() -> None:
+    client = Client()
+    client.begin()
+    assert client.send(5) == "NONE"
+    assert client.commit(8) == "NONE"
+    client.restart()
+    client.end(committed=True)
+    client.pass_time()
+    assert client.fetched() == 8
