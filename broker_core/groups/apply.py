@@ -12,7 +12,6 @@ from broker_core.events.group import (
     GroupsLoadStarted,
     GroupsUnloaded,
     GroupTransitioned,
-    OffsetCommitAccepted,
     OffsetCommitted,
     OffsetRemoved,
     TransactionalOffsetPending,
@@ -120,13 +119,6 @@ def _assigned(subjects: Subjects, event: GroupAssigned, at_us: int) -> None:
         members[member_id].assignment = b64decode(data)
 
 
-@applies(OffsetCommitAccepted)
-def _accepted(subjects: Subjects, event: OffsetCommitAccepted, at_us: int) -> None:
-    waiting = _group(subjects, event.broker, event.group).pending_commits
-    for name, _ in event.offsets:
-        waiting[name] = waiting.get(name, 0) + 1
-
-
 @applies(OffsetCommitted)
 def _committed(subjects: Subjects, event: OffsetCommitted, at_us: int) -> None:
     group = _group(subjects, event.broker, event.group)
@@ -149,4 +141,7 @@ def _decided(subjects: Subjects, event: TransactionalOffsetsDecided, at_us: int)
 
 @applies(OffsetRemoved)
 def _offset_removed(subjects: Subjects, event: OffsetRemoved, at_us: int) -> None:
-    del _group(subjects, event.broker, event.group).offsets[event.partition]
+    group = _group(subjects, event.broker, event.group)
+    group.offsets.pop(event.partition, None)
+    for pending in group.pending_transactional.values():
+        pending.pop(event.partition, None)

@@ -93,7 +93,8 @@ class ClassicGroup:
         self.pending_members: dict[str, int] = {}
         self.pending_syncs: dict[str, None] = {}
         self.offsets: dict[str, CommittedOffset] = {}
-        self.pending_commits: dict[str, int] = {}
+        #: partition -> the numbers of records with its offset that are not committed yet
+        self.pending_writes: dict[str, set[int]] = {}
         #: producer id -> partition -> offset pending the end of its transaction
         self.pending_transactional: dict[int, dict[str, CommittedOffset]] = {}
         #: the numbers of offsets in the order of their records: of committed and of pending ones
@@ -130,13 +131,28 @@ class ClassicGroup:
     @property
     def waiting_partitions(self) -> set[str]:
         """The partitions with pending transactional offsets."""
-        waiting = set(self.pending_commits)
-        return waiting.union(*self.pending_transactional.values())
+        return set(self.pending_writes).union(*self.pending_transactional.values())
 
-    def next_commit_number(self) -> int:
-        """The number of the next record with offsets."""
+    @property
+    def has_offsets(self) -> bool:
+        """Whether it has offsets or may get some. A transaction counts until its end, even if its offsets were removed."""
+        return bool(self.offsets or self.pending_writes or self.pending_transactional)
+
+    def begin_write(self, partitions: Iterable[str]) -> int:
+        """A record with offsets is about to be appended. Returns its number."""
         self._last_commit_number += 1
+        for name in partitions:
+            self.pending_writes.setdefault(name, set()).add(self._last_commit_number)
         return self._last_commit_number
+
+    def end_write(self, partition: str, number: int) -> bool:
+        """A record is committed or has failed: whether its offset is still wanted. The topic may be gone."""
+        numbers = self.pending_writes.get(partition, set())
+        is_wanted = number in numbers
+        numbers.discard(number)
+        if not numbers:
+            self.pending_writes.pop(partition, None)
+        return is_wanted
 
     def is_newer(self, partition: str, number: int) -> bool:
         """Whether a record with this number is later than that of the committed offset, if there is one

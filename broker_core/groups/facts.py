@@ -303,7 +303,7 @@ class Groups:
         )
 
     def forget_offset(self, group: ClassicGroup, partition: str, why: str) -> None:
-        """Removes an offset."""
+        """Removes an offset, and those that are pending for the partition."""
         group.commit_numbers.pop(partition, None)
         self._emit(OffsetRemoved(broker=self.host.name, group=group.group_id, partition=partition, why=why))
 

@@ -83,7 +83,7 @@ class Loading:
         if stored.members:
             self._groups.assign(group, {row.member_id: row.assignment for row in stored.members})
         for producer_id, name_of_partition, found in loaded.offsets_of(name):
-            number, committed = group.next_commit_number(), found.committed
+            number, committed = group.begin_write(()), found.committed
             if producer_id is None:
                 self._groups.commit(group, name_of_partition, committed, number)
             else:

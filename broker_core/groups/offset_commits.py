@@ -65,7 +65,7 @@ class OffsetCommits:
             respond_commit(self._host.kernel, message, order)
             return
         data = build_batch(offset_records(group, offsets, self._host.wall_ms), base_sequence=0)
-        store = Commit(group.group_id, message, offsets, order, group.next_commit_number())
+        store = Commit(group.group_id, message, offsets, order, group.begin_write(offsets))
         self._groups.accept(group, request.member_id, request.generation_id, offsets)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:
@@ -74,16 +74,10 @@ class OffsetCommits:
     def stored(self, group: ClassicGroup | None, store: Commit, error: Errors) -> None:
         """Offsets were stored, or the write failed; None: the group was removed in the meantime."""
         if group is not None:
-            for name in store.offsets:
-                left = group.pending_commits.get(name, 1) - 1
-                if left:
-                    group.pending_commits[name] = left
-                else:
-                    group.pending_commits.pop(name, None)
-            if error is Errors.NONE:
-                for name, committed in store.offsets.items():
-                    if group.is_newer(name, store.number):
-                        self._groups.commit(group, name, committed, store.number)
+            for name, committed in store.offsets.items():
+                is_wanted = group.end_write(name, store.number) and error is Errors.NONE
+                if is_wanted and group.is_newer(name, store.number):
+                    self._groups.commit(group, name, committed, store.number)
         error = OFFSET_ERRORS.get(error, error)
         results = tuple((name, error if own is Errors.NONE else own) for name, own in store.order)
         respond_commit(self._host.kernel, store.message, results)

@@ -59,7 +59,7 @@ class Removals:
                 gone.append(name)
         if gone:
             # Also without offsets to delete: an empty group that has none is removed now.
-            self._forget(group, [name for name in gone if name in group.offsets], "reason.offset_deleted")
+            self._forget(group, gone, "reason.offset_deleted")
         return Errors.NONE, tuple(results)
 
     def delete_group(self, group_id: str) -> Errors:
@@ -80,24 +80,30 @@ class Removals:
         members.
         """
         for group in list(self._groups.known.values()):
-            gone = [name for name in group.offsets if is_gone(parse_requested(name).topic)]
+            names = [*group.offsets, *sorted(group.waiting_partitions.difference(group.offsets))]
+            gone = [name for name in names if is_gone(parse_requested(name).topic)]
             if gone or self._is_unused(group):
                 self._forget(group, gone, "reason.topic_deleted")
 
     def _forget(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
         """Writes tombstones for offsets, and one for a group that has no offsets and members left
-        (`cleanupGroupMetadata`).
+        (`cleanupGroupMetadata`). Offsets that are pending for these partitions are dropped (`removeOffsets`).
         """
         now_ms = self._host.wall_ms
-        records: list[Tombstone] = [(now_ms, encode_offset_key(group.group_id, name), None, ()) for name in names]
-        has_left = len(names) < len(group.offsets) or bool(group.waiting_partitions)
+        names = list(dict.fromkeys(names))
+        stored = [name for name in names if name in group.offsets]
+        records: list[Tombstone] = [(now_ms, encode_offset_key(group.group_id, name), None, ()) for name in stored]
+        for name in names:
+            group.pending_writes.pop(name, None)
+        has_left = len(stored) < len(group.offsets) or bool(group.pending_writes or group.pending_transactional)
         is_dead = removes_group or (group.state is GroupState.EMPTY and not has_left)
         if is_dead and group.generation_id > 0:
             records.append((now_ms, encode_group_key(group.group_id), None, ()))
         if records:
             self._host.append_to_group_log(group.partition, build_batch(records), None)
         for name in names:
-            self._groups.forget_offset(group, name, why)
+            if name in group.offsets or any(name in pending for pending in group.pending_transactional.values()):
+                self._groups.forget_offset(group, name, why)
         if is_dead:
             self._groups.transition(group, GroupState.DEAD, why)
 
@@ -128,7 +134,7 @@ class Removals:
 
     @staticmethod
     def _is_unused(group: ClassicGroup) -> bool:
-        return group.state is GroupState.EMPTY and not group.offsets and not group.waiting_partitions
+        return group.state is GroupState.EMPTY and not group.has_offsets
 
     def _expirable(self, group: ClassicGroup) -> dict[str, int]:
         """Offsets that may expire, with the time from which their retention counts, in ms."""

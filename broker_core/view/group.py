@@ -203,7 +203,11 @@ def _decided(view: View, event: group.TransactionalOffsetsDecided, at_us: int, s
 def _offset_removed(view: View, event: group.OffsetRemoved, at_us: int, seq: int) -> Patch:
     key = _key(event.group, event.broker)
     known, pointer = view["groups"][key], GROUPS.pointers[key]
-    return [
-        *remove(known["offsets"], f"{pointer}/offsets", event.partition),
-        *put(known["commits"], f"{pointer}/commits", event.partition, None),
-    ]
+    patch: Patch = []
+    if event.partition in known["offsets"]:
+        patch += remove(known["offsets"], f"{pointer}/offsets", event.partition)
+        patch += put(known["commits"], f"{pointer}/commits", event.partition, None)
+    for producer, pending in known["pending"].items():
+        if event.partition in pending:
+            patch += remove(pending, f"{pointer}/pending/{producer}", event.partition)
+    return patch

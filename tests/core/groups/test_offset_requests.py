@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from broker_core.broker.coordinators.groups import GroupHost
 from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
+from devtools.sim.parity import differences
 from tests.support.tcp_conversation import OneBroker
 
 #: The versions of InitProducerId, AddOffsetsToTxn, TxnOffsetCommit, EndTxn and OffsetCommit that clients of the release
@@ -63,18 +65,18 @@ class Client(OneBroker):
         answer = self.ask("TxnOffsetCommit", self._send if version is None else version, **self.send_fields(offset))
         return Errors.of(answer.topics[0].partitions[0].error_code).name
 
-    def commit(self, offset: int, version: int | None = None, timestamp: int = -1, **fields: Any) -> str:
-        """Commits an offset without a transaction; returns the error."""
+    def commit_fields(self, offset: int, timestamp: int = -1, **more: Any) -> dict[str, Any]:
         request = BY_NAME["OffsetCommit"].request
         partition = request.OffsetCommitRequestPartition(
             partition_index=0, committed_offset=offset, committed_metadata="", commit_timestamp=timestamp
         )
         topics = [request.OffsetCommitRequestTopic(name="orders", partitions=[partition])]
-        answer = self.ask(
-            "OffsetCommit",
-            self._commit if version is None else version,
-            **{"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics} | fields,
-        )
+        return {"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics} | more
+
+    def commit(self, offset: int, version: int | None = None, **more: Any) -> str:
+        """Commits an offset without a transaction; returns the error."""
+        fields = self.commit_fields(offset, **more)
+        answer = self.ask("OffsetCommit", self._commit if version is None else version, **fields)
         return Errors.of(answer.topics[0].partitions[0].error_code).name
 
     def fetched(self, *, require_stable: bool = False) -> int | str:
@@ -87,6 +89,19 @@ class Client(OneBroker):
             return Errors.of(answer.error_code).name
         (row,) = answer.topics[0].partitions
         return Errors.of(row.error_code).name if row.error_code else row.committed_offset
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The writes of group coordinators: none is ever committed."""
+    writes: list[Any] = []
+
+    def hold(host: GroupHost, partition: str, data: bytes, store: Any) -> Errors:
+        writes.append(store)
+        return Errors.NONE
+
+    monkeypatch.setattr(GroupHost, "append_to_group_log", hold)
+    return writes
 
 
 @pytest.mark.parametrize("era", ["1.1", "2.4", "3.9"])
@@ -117,3 +132,28 @@ def test_order_of_pending_offsets_survives_a_restart() -> None:
     client.end(committed=True)
     client.pass_time()
     assert client.fetched() == 8
+
+
+def test_pending_offsets_are_dropped_with_their_topic() -> None:
+    client = Client()
+    client.begin()
+    assert client.send(5) == "NONE"
+    assert client.fetched(require_stable=True) == "UNSTABLE_OFFSET_COMMIT"
+    client.run.submit("kafka-topics.sh --delete --topic orders")
+    client.pass_time(2)
+    assert client.fetched(require_stable=True) == -1
+    client.end(committed=True)
+    client.pass_time()
+    assert client.fetched() == -1
+    assert differences(client.run) == []
+
+
+def test_offset_that_is_being_written_is_lost_with_its_topic(held: list[Any]) -> None:
+    client = Client()
+    client.post("OffsetCommit", 8, **client.commit_fields(5))
+    client.pass_time()
+    client.run.submit("kafka-topics.sh --delete --topic orders")
+    client.pass_time(2)
+    groups = client.run._cluster.brokers[0].groups
+    groups.stored(held[0], Errors.NONE)
+    assert client.fetched() == -1
