@@ -58,7 +58,7 @@ class TransactionalCommits:
             base_sequence=0 if is_plain else NO_SEQUENCE,
             is_transactional=not is_plain,
         )
-        number = group.begin_write(())
+        number = group.begin_write(offsets)
         store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order, number)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:
@@ -68,8 +68,10 @@ class TransactionalCommits:
         """The offsets are in the log and pending the marker, or the write failed. None: the group was removed in the
         meantime.
         """
-        if group is not None and error is Errors.NONE:
+        if group is not None:
             for name, committed in store.offsets.items():
+                if not group.end_write(name, store.number) or error is not Errors.NONE:
+                    continue
                 if store.producer_id != NO_PRODUCER_ID:
                     self._groups.suspend(group, store.producer_id, name, committed, store.number)
                 elif group.is_newer(name, store.number):

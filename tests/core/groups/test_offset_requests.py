@@ -157,3 +157,22 @@ def test_offset_that_is_being_written_is_lost_with_its_topic(held: list[Any]) ->
     groups = client.run._cluster.brokers[0].groups
     groups.stored(held[0], Errors.NONE)
     assert client.fetched() == -1
+
+
+@pytest.mark.parametrize(("error", "committed"), [(Errors.NONE, 5), (Errors.NOT_ENOUGH_REPLICAS, -1)])
+def test_offset_is_pending_while_it_is_written(held: list[Any], error: Errors, committed: int) -> None:
+    client = Client()
+    client.begin()
+    waiting = client.post("TxnOffsetCommit", 3, **client.send_fields(5))
+    client.pass_time()
+    assert client.responses() == {}
+    assert client.fetched() == -1
+    assert client.fetched(require_stable=True) == "UNSTABLE_OFFSET_COMMIT"
+    client.run._cluster.brokers[0].groups.stored(held[0], error)
+    client.pass_time()
+    assert waiting in client.responses()
+    stable = client.fetched(require_stable=True)
+    assert stable == ("UNSTABLE_OFFSET_COMMIT" if error is Errors.NONE else -1)
+    client.end(committed=True)
+    client.pass_time()
+    assert client.fetched(require_stable=True) == committed
