@@ -14,6 +14,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         heartbeats_continue_in_sync: whether a heartbeat is accepted while the group waits for its assignment
             (KAFKA-9752, 2.4.2 and 2.6), or told to rejoin.
+        names_loading: whether requests to a coordinator that is loading get COORDINATOR_LOAD_IN_PROGRESS (2.0), or
+            NOT_COORDINATOR.
         checks_generation_in_sync: whether the generation of such a heartbeat is also checked (2.3), and the member of
             a commit in that state.
         refuses_unknown_instances: whether a member with an instance id that the group does not have is unknown.
@@ -52,6 +54,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     heartbeats_continue_in_sync: bool = True
+    names_loading: bool = True
     checks_generation_in_sync: bool = True
     refuses_unknown_instances: bool = True
     checks_group_ids_of_members: bool = True
@@ -236,6 +239,7 @@ GROUPS_2_4 = GroupBehaviour(
 )
 GROUPS_1_1 = replace(
     GROUPS_2_4,
+    names_loading=False,
     checks_generation_in_sync=False,
     counts_protocols_once=True,
     keeps_null_client_ids=False,
@@ -247,7 +251,11 @@ GROUPS_1_1 = replace(
 )
 GROUPS_0_10 = replace(GROUPS_1_1, checks_first_protocols=False, names_completing_rebalance="AwaitingSync")
 GROUPS_0_8 = replace(
-    GROUPS_0_10, checks_commits=False, checks_members_of_commits=False, keeps_offsets_of_absent_topics=False
+    GROUPS_0_10,
+    names_loading=True,
+    checks_commits=False,
+    checks_members_of_commits=False,
+    keeps_offsets_of_absent_topics=False,
 )
 
 CREATIONS_2_4 = CreationBehaviour(

@@ -135,7 +135,7 @@ class ClassicGroup:
 
     @property
     def has_offsets(self) -> bool:
-        """Whether it has offsets or may get some. A transaction counts until its end, even if its offsets were removed."""
+        """Whether it has offsets or may get some: a transaction counts until its end, also if it has none any more."""
         return bool(self.offsets or self.pending_writes or self.pending_transactional)
 
     def begin_write(self, partitions: Iterable[str]) -> int:

@@ -53,7 +53,7 @@ class Groups:
         if not group_id and not allows_empty_id:
             return Errors.INVALID_GROUP_ID
         partition = self.partition_of(group_id)
-        if partition in self.loading:
+        if partition in self.loading and self.host.era.groups.names_loading:
             return Errors.COORDINATOR_LOAD_IN_PROGRESS
         return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
 

@@ -29,6 +29,9 @@ class Membership:
         """Responds with the member's assignment once the leader has sent it and it is stored."""
         error = self._groups.status_for_member(request.group_id)
         group = self._groups.known.get(request.group_id)
+        if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
+            # The rebalance is lost: the member must join again. Older clients do not expect the other error.
+            error = Errors.REBALANCE_IN_PROGRESS
         if error is Errors.NONE:
             error = Errors.UNKNOWN_MEMBER_ID if group is None else self._sync_error(group, request)
         if group is None or error is not Errors.NONE:

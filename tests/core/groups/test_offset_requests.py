@@ -12,7 +12,7 @@ from tests.support.tcp_conversation import OneBroker
 
 #: The versions of InitProducerId, AddOffsetsToTxn, TxnOffsetCommit, EndTxn and OffsetCommit that clients of the release
 #: send.
-VERSIONS = {"1.1": (0, 0, 0, 0, 3), "2.4": (1, 1, 2, 1, 7), "3.9": (4, 3, 3, 3, 8)}
+VERSIONS = {"0.10": (0, 0, 0, 0, 2), "1.1": (0, 0, 0, 0, 3), "2.4": (1, 1, 2, 1, 7), "3.9": (4, 3, 3, 3, 8)}
 
 
 class Client(OneBroker):
@@ -37,6 +37,11 @@ class Client(OneBroker):
         self.pass_time(30)
         self.run.submit("broker start 0")
         self.pass_time(30)
+
+    def load(self) -> None:
+        """The coordinator is loading from now on."""
+        groups = self.run._cluster.brokers[0].groups
+        groups.registry.loading[groups.partition_of("g")] = groups.registry.owned.pop(groups.partition_of("g"))
 
     def begin(self) -> None:
         """Starts a transaction with offsets of the group."""
@@ -83,7 +88,7 @@ class Client(OneBroker):
         """The committed offset, or the error."""
         request = BY_NAME["OffsetFetch"].request
         topics = [request.OffsetFetchRequestTopic(name="orders", partition_indexes=[0])]
-        version = 7 if require_stable else 3
+        version = 7 if require_stable else 2
         answer = self.ask("OffsetFetch", version, group_id="g", topics=topics, require_stable=require_stable)
         if answer.error_code:
             return Errors.of(answer.error_code).name
@@ -157,6 +162,26 @@ def test_offset_that_is_being_written_is_lost_with_its_topic(held: list[Any]) ->
     groups = client.run._cluster.brokers[0].groups
     groups.stored(held[0], Errors.NONE)
     assert client.fetched() == -1
+
+
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+
+
+@pytest.mark.parametrize(
+    ("era", "synced", "others"),
+    [
+        ("0.10", "NOT_COORDINATOR", "NOT_COORDINATOR"),
+        ("1.1", "NOT_COORDINATOR", "NOT_COORDINATOR"),
+        ("2.4", "REBALANCE_IN_PROGRESS", LOADING),
+        ("3.9", "REBALANCE_IN_PROGRESS", LOADING),
+    ],
+)
+def test_member_joins_again_if_the_coordinator_is_loading(era: str, synced: str, others: str) -> None:
+    client = Client(era)
+    client.load()
+    answer = client.ask("SyncGroup", 0, group_id="g", generation_id=1, member_id="m")
+    assert Errors.of(answer.error_code).name == synced
+    assert client.fetched() == others
 
 
 @pytest.mark.parametrize(("error", "committed"), [(Errors.NONE, 5), (Errors.NOT_ENOUGH_REPLICAS, -1)])
