@@ -267,6 +267,8 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             the transaction first, and if that is ongoing, after the decision was stored (before KIP-360, 2.5).
         raises_failed_epochs: whether an epoch that was raised to fence a producer, but could not be written, is raised
             once more by the next attempt (2.4).
+        hides_loading: whether a TxnOffsetCommit before version 2 gets COORDINATOR_NOT_AVAILABLE while its group is
+            loading, because older producers fail on the other error (KAFKA-7296; 2.6).
         are_verified: whether leaders verify a transaction with its coordinator before its first batch (KIP-890, 3.6).
         producer_ids_at_start: whether each broker allocates a block of producer ids from ZooKeeper at start, and
             further ones when needed (since 3.0 the controller allocates them).
@@ -277,6 +279,7 @@ class TransactionBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     checks_partitions: bool = True
     checks_state_before_epoch: bool = False
     raises_failed_epochs: bool = False
+    hides_loading: bool = True
     producer_ids_at_start: bool = False
 
 
@@ -384,6 +387,7 @@ _2_4 = replace(
         producer_ids_at_start=True,
         checks_state_before_epoch=True,
         raises_failed_epochs=True,
+        hides_loading=False,
     ),
     groups=GROUPS_2_4,
     creations=CREATIONS_2_4,

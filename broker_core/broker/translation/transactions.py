@@ -47,6 +47,10 @@ _END = SCHEMAS[26].response
 _MARKERS = SCHEMAS[27].response
 _COMMIT = SCHEMAS[28].response
 
+_LOADING_VERSION = 2
+"""From this version on clients of TxnOffsetCommit retry while the coordinator is loading."""
+_HIDDEN = {Errors.COORDINATOR_LOAD_IN_PROGRESS: Errors.COORDINATOR_NOT_AVAILABLE}
+
 _BATCH_VERSION = 4
 """From this version on AddPartitionsToTxn is sent by brokers, for several transactions."""
 
@@ -237,9 +241,10 @@ def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitReques
 
 
 def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: RequestContext) -> Any:
-    return _COMMIT.type(
-        topics=committed_topics(_COMMIT, "TxnOffsetCommitResponse", body.partitions, request.topics, context)
-    )
+    rows = body.partitions
+    if context.version < _LOADING_VERSION and context.broker.era.transactions.hides_loading:
+        rows = tuple((name, _HIDDEN.get(error, error)) for name, error in rows)
+    return _COMMIT.type(topics=committed_topics(_COMMIT, "TxnOffsetCommitResponse", rows, request.topics, context))
 
 
 TRANSACTIONS = {

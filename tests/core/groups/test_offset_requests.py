@@ -184,6 +184,17 @@ def test_member_joins_again_if_the_coordinator_is_loading(era: str, synced: str,
     assert client.fetched() == others
 
 
+@pytest.mark.parametrize(
+    ("era", "version", "said"),
+    [("2.4", 1, LOADING), ("2.4", 2, LOADING), ("3.9", 1, "COORDINATOR_NOT_AVAILABLE"), ("3.9", 2, LOADING)],
+)
+def test_old_producers_are_not_told_that_the_coordinator_is_loading(era: str, version: int, said: str) -> None:
+    client = Client(era)
+    client.begin()
+    client.load()
+    assert client.send(5, version) == said
+
+
 @pytest.mark.parametrize(("error", "committed"), [(Errors.NONE, 5), (Errors.NOT_ENOUGH_REPLICAS, -1)])
 def test_offset_is_pending_while_it_is_written(held: list[Any], error: Errors, committed: int) -> None:
     client = Client()
