@@ -30,6 +30,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             begins with "null" and Kafka fails to describe or store the group (2.4, until 3.1), or is empty.
         updates_timeouts: whether a member that rejoins with other timeouts gets those (KAFKA-14009, 3.3), or keeps
             those of its first join.
+        counts_waiting_members: whether group.max.size limits the members that wait in a rebalance (2.6), or all.
         refuses_joins_of_removed: whether a pending join of a member that is removed is refused (KAFKA-7610, 2.2), or
             gets no response.
         expires_new_members: when a new member whose join waits is removed: never; five minutes after it joined, but no
@@ -63,6 +64,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     breaks_ties_in_mutable_map: bool = False
     keeps_null_client_ids: bool = False
     updates_timeouts: bool = True
+    counts_waiting_members: bool = True
     refuses_joins_of_removed: bool = True
     expires_new_members: Literal["never", "until heard of", "always"] = "always"
     commits_without_producer: bool = False
@@ -232,6 +234,7 @@ GROUPS_2_4 = GroupBehaviour(
     commits_without_producer=True,
     expires_syncs=False,
     updates_timeouts=False,
+    counts_waiting_members=False,
     keeps_null_client_ids=True,
     expires_new_members="until heard of",
     breaks_ties_in_mutable_map=True,

@@ -40,8 +40,7 @@ class Joining:
             group = self._groups.create(request.group_id)
         was_stuck = group.is_stuck
         if not self._has_capacity(group, member_id):
-            if member_id in group.members:
-                self._rebalances.remove(group, member_id, "reason.group_full")
+            self._rebalances.drop(group, member_id, "reason.group_full")
             self._refuse(message, Errors.GROUP_MAX_SIZE_REACHED, "")
         elif not group.supports(request.protocol_type, request.protocols, self._host.era.groups.checks_first_protocols):
             self._refuse(message, Errors.INCONSISTENT_GROUP_PROTOCOL, member_id)
@@ -77,6 +76,11 @@ class Joining:
 
     def _has_capacity(self, group: ClassicGroup, member_id: str) -> bool:
         limit = self._host.group_settings.group_max_size
+        if not self._host.era.groups.counts_waiting_members:
+            member = group.members.get(member_id)
+            if member is None:
+                return bool(member_id) or len(group.members) < limit
+            return member.joining is not None or len(group.members) <= limit
         if group.state is GroupState.PREPARING_REBALANCE:
             member = group.members.get(member_id)
             waiting = sum(1 for each in group.members.values() if each.joining is not None)

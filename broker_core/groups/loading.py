@@ -88,3 +88,6 @@ class Loading:
                 self._groups.commit(group, name_of_partition, committed, number)
             else:
                 self._groups.suspend(group, producer_id, name_of_partition, committed, number)
+        if len(group.members) > self._host.group_settings.group_max_size:
+            # The members rejoin, which gives them the chance to commit; the last ones are refused (`onGroupLoaded`).
+            self._rebalances.maybe_rebalance(group, "reason.group_over_size")

@@ -181,6 +181,13 @@ class Rebalances:
         else:
             self.try_complete_join(group)
 
+    def drop(self, group: ClassicGroup, member_id: str, why: str) -> None:
+        """Removes a member, or an id with which none has joined yet, without a rebalance (`GroupMetadata.remove`)."""
+        group.pending_members.pop(member_id, None)
+        member = group.members.get(member_id)
+        if member is not None:
+            self._remove_member(group, member, why)
+
     def _remove_member(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
         kernel, waiting = self._host.kernel, self._groups.waiting
         if self._host.era.groups.refuses_joins_of_removed:

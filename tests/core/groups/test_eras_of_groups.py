@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
@@ -17,8 +18,8 @@ ERAS = [*KEEPS_TIMEOUTS, "3.9"]
 
 
 class Client(OneBroker):
-    def __init__(self, era: str) -> None:
-        super().__init__(era, group_initial_rebalance_delay_ms="0")
+    def __init__(self, era: str, **settings: str) -> None:
+        super().__init__(era, group_initial_rebalance_delay_ms="0", **settings)
         self.ask("FindCoordinator", 0, key="g")
         self.pass_time()
 
@@ -197,3 +198,44 @@ def test_heartbeat_of_a_member_that_waits_ends_its_time_limit_in_2_4(era: str, s
     client.pass_time(10)
     answered = client.responses().get(join)
     assert (None if answered is None else Errors.of(answered.error_code).name) == said
+
+
+def name_of(answer: Any) -> str:
+    return Errors.of(answer.error_code).name
+
+
+@pytest.mark.parametrize(("era", "said"), [("2.4", "NONE"), ("3.9", "GROUP_MAX_SIZE_REACHED")])
+def test_id_that_is_refused_for_the_size_of_its_group_is_not_waited_for(era: str, said: str) -> None:
+    client = Client(era, group_max_size="1")
+    api, version, fields = client.join_fields(group_instance_id=None)
+    first, second = [client.ask(api, version, **fields).member_id for _ in range(2)]
+    assert client.ask(api, version, **{**fields, "member_id": first}).generation_id == 1
+    waiting = client.post(api, version, **{**fields, "member_id": second})
+    client.pass_time()
+    refused = client.responses().get(waiting)
+    assert (refused is None) == (said == "NONE")
+    if refused is not None:
+        assert name_of(refused) == said
+        fields["protocols"] = [JOIN.JoinGroupRequestProtocol(name="range", metadata=b"\x07")]
+        assert client.ask(api, version, **{**fields, "member_id": first}).generation_id == 2
+
+
+@pytest.mark.parametrize(("era", "stays"), [("2.4", 1), ("3.9", 0)])
+def test_group_that_is_loaded_with_too_many_members_rebalances(era: str, stays: int) -> None:
+    client = Client(era)
+    members = [each.member_id for each in client.two_join()]
+    assignments = [SYNC.SyncGroupRequestAssignment(member_id=each, assignment=b"") for each in members]
+    sync = {"group_id": "g", "generation_id": 2, "member_id": members[0], "assignments": assignments}
+    assert name_of(client.ask("SyncGroup", 0, **sync)) == "NONE"
+    assert client.state() == ("Stable", 2)
+    broker = client.run._cluster.brokers[0]
+    broker.config = replace(broker.config, groups=replace(broker.config.groups, group_max_size=1))
+    partition = broker.groups.partition_of("g")
+    broker.groups.on_resignation(partition)
+    broker.groups.on_election(partition, 1)
+    assert client.state() == ("PreparingRebalance", 2)
+    joins = [client.post_join(member, instance=name) for member, name in zip(members, "ab", strict=True)]
+    client.pass_time()
+    found = client.responses()
+    assert [name_of(found[join]) for join in joins].index("NONE") == stays
+    assert name_of(found[joins[1 - stays]]) == "GROUP_MAX_SIZE_REACHED"
