@@ -48,6 +48,8 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
             that have no field for it.
         replaces_static_at_once: whether a static member that restarts gets the generation at once, whatever its
             protocols are and also while the group waits for its assignment (2.4).
+        expires_with_group: whether offsets expire offsets.retention.minutes after their group has lost its members
+            (KIP-211, 2.1), or after they were committed, each at a time of its own.
         expires_syncs: whether members that do not sync within the rebalance timeout are removed (KAFKA-13435, 3.1).
         repeats_deleted_offsets: whether OffsetDelete lists a topic once for each of its partitions (2.4).
         names_completing_rebalance: the name of the state in DescribeGroups.
@@ -74,6 +76,7 @@ class GroupBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     keeps_offsets_of_absent_topics: bool = True
     offset_errors_by_partition: bool = False
     replaces_static_at_once: bool = False
+    expires_with_group: bool = True
     expires_syncs: bool = True
     repeats_deleted_offsets: bool = False
     names_completing_rebalance: str = "CompletingRebalance"
@@ -243,6 +246,7 @@ GROUPS_2_4 = GroupBehaviour(
 GROUPS_1_1 = replace(
     GROUPS_2_4,
     names_loading=False,
+    expires_with_group=False,
     checks_generation_in_sync=False,
     counts_protocols_once=True,
     keeps_null_client_ids=False,

@@ -26,6 +26,11 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000
 
+    @property
+    def offsets_retention_ms(self) -> int:
+        """How long offsets are kept."""
+        return self.offsets_retention_minutes * 60_000
+
 
 class Assignment(msgspec.Struct, frozen=True):
     """A pending write of a generation's assignment; its syncs wait for it."""

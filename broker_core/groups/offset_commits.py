@@ -11,9 +11,12 @@ from broker_core.groups.host import Commit, CoordinatorHost, GroupSettings
 from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.states import GroupState
+from broker_core.log.dump.java import int64
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse
+
+NOT_SET = -1
 
 
 class OffsetCommits:
@@ -60,7 +63,7 @@ class OffsetCommits:
         return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Errors.NONE
 
     def _store(self, group: ClassicGroup, message: Message, request: OffsetCommitRequest) -> None:
-        order, offsets = examine_offsets(self._host, request.partitions)
+        order, offsets = examine_offsets(self._host, request.partitions, request.retention_ms, request.timestamps)
         if not offsets:
             respond_commit(self._host.kernel, message, order)
             return
@@ -119,20 +122,37 @@ def is_too_long(metadata: str, settings: GroupSettings) -> bool:
     return len(metadata.encode("utf-16-le")) // 2 > settings.offset_metadata_max_bytes
 
 
+def _times(host: CoordinatorHost, retention_ms: int, timestamp: int) -> tuple[int, int]:
+    """When an offset is committed, and when it expires by itself (-1: never), in ms. Old versions of OffsetCommit may
+    set either (-1: not set).
+    """
+    now_ms = host.wall_ms
+    committed_ms = now_ms if timestamp == NOT_SET else timestamp
+    if host.era.groups.expires_with_group:
+        return committed_ms, NOT_SET if retention_ms == NOT_SET else int64(now_ms + retention_ms)
+    if retention_ms == NOT_SET:
+        retention_ms = host.group_settings.offsets_retention_ms
+    return now_ms, int64(committed_ms + retention_ms)
+
+
 def examine_offsets(
-    host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
+    host: CoordinatorHost,
+    partitions: tuple[tuple[str, int, int, str], ...],
+    retention_ms: int = NOT_SET,
+    timestamps: tuple[int, ...] = (),
 ) -> tuple[tuple[tuple[str, Errors], ...], dict[str, CommittedOffset]]:
     """The results that are known already, and the offsets to write."""
     order: list[tuple[str, Errors]] = []
     offsets: dict[str, CommittedOffset] = {}
-    for name, offset, leader_epoch, metadata in partitions:
+    timestamps = timestamps or (NOT_SET,) * len(partitions)
+    for (name, offset, leader_epoch, metadata), timestamp in zip(partitions, timestamps, strict=True):
         error = Errors.NONE
         if not host.has_partition(name):
             error = Errors.UNKNOWN_TOPIC_OR_PARTITION
         elif is_too_long(metadata, host.group_settings):
             error = Errors.OFFSET_METADATA_TOO_LARGE
         else:
-            offsets[name] = CommittedOffset(offset, leader_epoch, metadata, host.wall_ms)
+            offsets[name] = CommittedOffset(offset, leader_epoch, metadata, *_times(host, retention_ms, timestamp))
         order.append((name, error))
     return tuple(order), offsets
 

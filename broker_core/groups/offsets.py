@@ -23,11 +23,14 @@ from broker_core.partitions import parse_requested, requested_partition
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
 VALUE_VERSION = 3
+_EXPIRING_VERSION = 1
 _INT_MIN = -(1 << 31)
 
 
 class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
-    """`offset` is that of the next record to read; `leader_epoch` -1 = not known; ms."""
+    """`offset` is that of the next record to read; `leader_epoch` -1 = not known. Times are in ms;
+    `expire_timestamp` -1 = by the settings of the broker.
+    """
 
     offset: int
     leader_epoch: int = -1
@@ -84,6 +87,15 @@ def encode_offset_key(group: str, partition: str) -> bytes:
 
 
 def encode_offset_value(committed: CommittedOffset) -> bytes:
+    """Encodes in the newest version, or in the only one with a time to expire if the offset has one."""
+    if committed.expire_timestamp != -1:
+        return (
+            int16(_EXPIRING_VERSION)
+            + int64(committed.offset)
+            + string(committed.metadata)
+            + int64(committed.commit_timestamp)
+            + int64(committed.expire_timestamp)
+        )
     return (
         int16(VALUE_VERSION)
         + int64(committed.offset)
@@ -140,7 +152,9 @@ def decode_offset_value(data: bytes) -> CommittedOffset:
     offset = reader.int64()
     leader_epoch = reader.int32() if version == VALUE_VERSION else -1
     metadata, commit_timestamp = reader.string(), reader.int64()
-    return CommittedOffset(offset, leader_epoch, metadata, commit_timestamp, reader.int64() if version == 1 else -1)
+    return CommittedOffset(
+        offset, leader_epoch, metadata, commit_timestamp, reader.int64() if version == _EXPIRING_VERSION else -1
+    )
 
 
 def decode_group_value(data: bytes) -> StoredGroup:

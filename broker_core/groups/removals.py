@@ -10,7 +10,7 @@ from broker_core.groups.classic_group import ClassicGroup
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
-from broker_core.groups.offsets import encode_group_key, encode_offset_key
+from broker_core.groups.offsets import CommittedOffset, encode_group_key, encode_offset_key
 from broker_core.groups.states import GroupState
 from broker_core.partitions import parse_requested
 from broker_core.records.record_batch import build_batch
@@ -122,9 +122,8 @@ class Removals:
     def _expire(self, _: None) -> None:
         """Removes offsets that are too old, and groups without members and offsets."""
         now_ms = self._host.wall_ms
-        retention_ms = self._host.group_settings.offsets_retention_minutes * 60_000
         for group in list(self._groups.known.values()):
-            expired = [name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms]
+            expired = self._expired(group, now_ms)
             if expired or self._is_unused(group):
                 self._forget(group, expired, "reason.offsets_expired")
         if self._groups.owned:
@@ -136,25 +135,36 @@ class Removals:
     def _is_unused(group: ClassicGroup) -> bool:
         return group.state is GroupState.EMPTY and not group.has_offsets
 
-    def _expirable(self, group: ClassicGroup) -> dict[str, int]:
-        """Offsets that may expire, with the time from which their retention counts, in ms."""
+    def _expired(self, group: ClassicGroup, now_ms: int) -> list[str]:
+        """The partitions whose offsets have expired (`removeExpiredOffsets`)."""
+        retention_ms = self._host.group_settings.offsets_retention_ms
         waiting = group.waiting_partitions
-        if group.state is GroupState.EMPTY and group.protocol_type is not None:
-            begun_ms = group.current_state_timestamp
-            return {
-                name: committed.commit_timestamp if begun_ms is None else begun_ms
-                for name, committed in group.offsets.items()
-                if name not in waiting
-            }
-        if group.state is GroupState.STABLE and group.protocol_type == PROTOCOL_TYPE:
-            topics = group.subscribed_topics()
-            return {
-                name: committed.commit_timestamp
-                for name, committed in group.offsets.items()
-                if topics is not None and parse_requested(name).topic not in topics and name not in waiting
-            }
+        offsets = {name: committed for name, committed in group.offsets.items() if name not in waiting}
+        if not self._host.era.groups.expires_with_group:
+            # before KIP-211 whether the group has members does not matter
+            return [
+                name
+                for name, each in offsets.items()
+                if now_ms > _expires_ms(each, each.commit_timestamp, retention_ms)
+            ]
+        begun_ms = None
         if group.protocol_type is None:
-            return {
-                name: committed.commit_timestamp for name, committed in group.offsets.items() if name not in waiting
-            }
-        return {}
+            topics: set[str] | None = set()
+        elif group.state is GroupState.EMPTY:
+            topics, begun_ms = set(), group.current_state_timestamp
+        else:
+            is_stable = group.state is GroupState.STABLE and group.protocol_type == PROTOCOL_TYPE
+            topics = group.subscribed_topics() if is_stable else None
+        if topics is None:
+            return []
+        return [
+            name
+            for name, each in offsets.items()
+            if parse_requested(name).topic not in topics
+            and now_ms >= _expires_ms(each, each.commit_timestamp if begun_ms is None else begun_ms, retention_ms)
+        ]
+
+
+def _expires_ms(committed: CommittedOffset, begun_ms: int, retention_ms: int) -> int:
+    """When an offset expires: at its own time, or `retention_ms` after `begun_ms`."""
+    return committed.expire_timestamp if committed.expire_timestamp != -1 else begun_ms + retention_ms

@@ -34,6 +34,7 @@ def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
     partitions = partitions_of(request.topics)
     if context.version > 0:
         partitions = commit_order(partitions, context)
+    partitions = list(partitions)
     return OffsetCommitRequest(
         request.group_id,
         tuple(
@@ -44,6 +45,8 @@ def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
         request.member_id,
         request.group_instance_id,
         in_zookeeper=context.version == 0,
+        retention_ms=request.retention_time_ms,
+        timestamps=tuple(each.commit_timestamp for _, each in partitions),
     )
 
 

@@ -98,7 +98,8 @@ class LeaveGroupResponse(msgspec.Struct, frozen=True, gc=False):
 
 class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset of the next record, its leader epoch or -1, metadata). `generation_id` -1
-    for clients that are not members. `in_zookeeper`: stored in ZooKeeper, as before 0.9.
+    for clients that are not members. `in_zookeeper`: stored in ZooKeeper, as before 0.9. Of old versions:
+    `retention_ms`, how long the offsets are kept, -1 as long as others; `timestamps`, the ms of each offset, -1 now.
     """
 
     group_id: str
@@ -107,6 +108,8 @@ class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
     member_id: str = ""
     group_instance_id: str | None = None
     in_zookeeper: bool = False
+    retention_ms: int = -1
+    timestamps: tuple[int, ...] = ()
 
 
 class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):

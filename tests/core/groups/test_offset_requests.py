@@ -8,7 +8,7 @@ from broker_core.broker.coordinators.groups import GroupHost
 from broker_core.errors import Errors
 from broker_core.wire.schemas import BY_NAME
 from devtools.sim.parity import differences
-from tests.support.tcp_conversation import OneBroker
+from tests.support.tcp_conversation import CONFIG, OneBroker
 
 #: The versions of InitProducerId, AddOffsetsToTxn, TxnOffsetCommit, EndTxn and OffsetCommit that clients of the release
 #: send.
@@ -212,3 +212,56 @@ def test_offset_is_pending_while_it_is_written(held: list[Any], error: Errors, c
     client.end(committed=True)
     client.pass_time()
     assert client.fetched(require_stable=True) == committed
+
+
+@pytest.mark.parametrize("era", ["0.10", "1.1", "2.4", "3.9"])
+def test_old_clients_say_how_long_an_offset_is_kept(era: str) -> None:
+    client = Client(era, offsets_retention_check_interval_ms="1000", offsets_retention_minutes="1")
+    assert client.commit(5, 2, retention_time_ms=5_000) == "NONE"
+    client.pass_time(2)
+    assert client.fetched() == 5
+    client.pass_time(5)
+    assert client.fetched() == -1
+    assert client.commit(6, 2, retention_time_ms=200_000) == "NONE"
+    client.restart()
+    client.pass_time(10)
+    assert client.fetched() == 6
+    client.pass_time(150)
+    assert client.fetched() == -1
+
+
+@pytest.mark.parametrize("era", ["0.10", "1.1", "2.4", "3.9"])
+def test_time_of_a_commit_is_that_of_the_client_in_version_1(era: str) -> None:
+    client = Client(era, offsets_retention_check_interval_ms="1000", offsets_retention_minutes="1")
+    now_ms = CONFIG.start_wall_ms + client.run.now_us // 1_000
+    assert client.commit(5, 1, timestamp=now_ms - 55_000) == "NONE"
+    assert client.fetched() == 5
+    client.pass_time(10)
+    assert client.fetched() == -1
+
+
+@pytest.mark.parametrize(("era", "committed"), [("1.1", -1), ("2.4", 5), ("3.9", 5)])
+def test_offset_of_a_group_with_members_expires_before_2_1(era: str, committed: int) -> None:
+    client = Client(
+        era,
+        offsets_retention_check_interval_ms="1000",
+        offsets_retention_minutes="1",
+        group_initial_rebalance_delay_ms="0",
+    )
+    join = BY_NAME["JoinGroup"].request
+    member = client.ask(
+        "JoinGroup",
+        1,
+        group_id="g",
+        session_timeout_ms=300_000,
+        rebalance_timeout_ms=300_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[join.JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1\0\6orders\0\0\0\0")],
+    )
+    sync = {"group_id": "g", "generation_id": 1, "member_id": member.member_id, "assignments": []}
+    assert client.ask("SyncGroup", 0, **sync).error_code == 0
+    of_member = {"generation_id_or_member_epoch": 1, "member_id": member.member_id}
+    assert client.commit(5, 2, **of_member) == "NONE"
+    client.pass_time(70)
+    assert client.fetched() == committed
