@@ -1,7 +1,8 @@
 """CreateTopics: topics are written to ZooKeeper (`ZkAdminManager.createTopics`).
 
 A request for many topics is handled in slices, with other requests and the controller's work between them: a topic is
-five znodes. Kafka's broker has other threads for these. The answer waits until the metadata shows all topics.
+five znodes. Kafka's broker has other threads for these. The answer waits until the metadata shows all topics; its
+timeout begins when the last one is written, as in Kafka.
 """
 
 from typing import Protocol
@@ -44,11 +45,10 @@ class CreationsHost(Protocol):
 
 class Progress(msgspec.Struct):
     """A request that is being handled. `results`: of the topics handled so far; `expected`: partitions of those
-    created. `began_us`: when it arrived.
+    created.
     """
 
     message: Message
-    began_us: int
     results: list[TopicResult]
     expected: dict[str, tuple[int, ...]]
 
@@ -66,7 +66,7 @@ class TopicCreations:
 
     def handle(self, message: Message) -> None:
         """Handles a request, or its first slice."""
-        self._handle_slice(Progress(message, self._broker.kernel.now_us, [], {}))
+        self._handle_slice(Progress(message, [], {}))
 
     def _on_slice(self, progress: Progress) -> None:
         broker = self._broker
@@ -90,6 +90,5 @@ class TopicCreations:
         if len(progress.results) < len(body.topics):
             broker.timer(SLICE_PAUSE_US, SLICE_TIMER, progress)
             return
-        spent_ms = (broker.kernel.now_us - progress.began_us) // 1_000
         delayed = DelayedTopics(progress.message, progress.expected, tuple(progress.results), CreateTopicsResponse)
-        broker.waiting_admin.park(delayed, max(body.timeout_ms - spent_ms, 0))
+        broker.waiting_admin.park(delayed, body.timeout_ms)
