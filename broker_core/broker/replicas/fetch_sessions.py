@@ -25,6 +25,11 @@ EVICTION_MS = 120_000
 _ID_LIMIT = 2**31 - 1
 
 
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after one with this epoch."""
+    return 1 if epoch == MAX_EPOCH else epoch + 1
+
+
 class SessionPartition(msgspec.Struct):
     """The state of a partition in a session: what the client requested and what was returned last. `topic`: its name,
     once resolved from the id.
@@ -226,6 +231,6 @@ class FetchSessions:
         if not session.partitions:
             self.remove(session_id)
             return session
-        session.epoch = 1 if epoch == MAX_EPOCH else epoch + 1
+        session.epoch = next_epoch(epoch)
         session.touch(self._now_ms if self._era.sessions_remain_in_use else session.used_ms)
         return session

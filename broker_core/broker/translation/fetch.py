@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey
+from broker_core.broker.replicas.fetch_sessions import FetchSession, SessionPartition, TopicPartitionKey, next_epoch
 from broker_core.broker.replicas.offset_lookups import DEBUGGING_CONSUMER, FUTURE_REPLICA
 from broker_core.broker.replicas.replica_manager import ANY_EPOCH
 from broker_core.broker.translation.common import NO_TOPIC_ID, Immediate, RequestContext, Translation
@@ -202,6 +202,9 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
     is_incremental = request.session_epoch > 0
     if is_incremental:
         session = sessions.get(request.session_id)
+        if session is not None and session.epoch != next_epoch(request.session_epoch):
+            # A later request of the session came while this one waited.
+            return _WIRE.type(error_code=Errors.INVALID_FETCH_SESSION_EPOCH.code, session_id=session.session_id)
         if session is not None:
             wanted = session.partitions
     rows = _rows(body, wanted, context)

@@ -121,3 +121,19 @@ def test_client_without_a_place_in_the_cache_fetches_without_a_session() -> None
     client.pass_time()
     response = client.responses()[waiting]
     assert (response.session_id, errors(response)) == (0, {"full": "NONE"})
+
+
+@pytest.mark.parametrize(("era", "version"), [("1.1", 7), ("3.9", 11)])
+def test_waiting_fetch_of_a_session_fails_if_a_later_one_was_sent(era: str, version: int) -> None:
+    client = Client(era)
+    opened = client.fetch(version, ["full"], session_epoch=0)
+    client.pass_time()
+    session_id = client.responses()[opened].session_id
+    waiting = client.fetch(version, ["full"], offset=1, session_id=session_id, session_epoch=1)
+    later = client.fetch(version, ["full"], session_id=session_id, session_epoch=2)
+    client.pass_time()
+    assert errors(client.responses()[later]) == {"full": "NONE"}
+    client.produce("full")
+    refused = client.responses()[waiting]
+    assert (Errors.of(refused.error_code).name, refused.session_id) == ("INVALID_FETCH_SESSION_EPOCH", session_id)
+    assert refused.responses == []
