@@ -53,6 +53,11 @@ class RealFile:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         return None, {name: getattr(self, name) for name in self.__slots__} | {"_descriptor": _CLOSED}
 
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._disk.take_back(self)
+
     @property
     def descriptor(self) -> int:
         """The open descriptor, which the disk closes again when too many are open."""
@@ -207,6 +212,12 @@ class RealDisk(ArchivingDisk):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._living.add(self)
+
+    def take_back(self, file: RealFile) -> None:
+        """Called for a file of a checkpoint that is restored: from now on it is the one at its path."""
+        files = self.__dict__.get("_files")
+        if files is not None:
+            files[file.path] = file
 
     def failed(self, path: str, error: OSError) -> KafkaException:
         """Records a failed write of the operating system, and returns the exception (KAFKA_STORAGE_ERROR)."""

@@ -1,5 +1,7 @@
 """A disk in memory, with simulated power loss."""
 
+from typing import Any
+
 from broker_core.sim.disk_types import ArchivingDisk, CutFact, is_below, validate_path
 
 
@@ -17,6 +19,11 @@ class SimulatedFile:
         self._allocated_size = 0
         # (position, bytes) below synced_size as of the last fsync, oldest first.
         self._overwritten: list[tuple[int, bytes]] = []
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._disk.take_back(self)
 
     @property
     def written_size(self) -> int:
@@ -105,6 +112,13 @@ class SimulatedDisk(ArchivingDisk):
         self._directories: dict[str, dict[str, SimulatedFile]] = {"": {}}
         #: Names of the directories directly below each, so that `list` need not scan all of them.
         self._below: dict[str, set[str]] = {"": set()}
+
+    def take_back(self, file: SimulatedFile) -> None:
+        """Called for a file of a checkpoint that is restored: from now on it is the one at its path."""
+        directory, _, name = file.path.rpartition("/")
+        files = self.__dict__.get("_directories", {}).get(directory, {})
+        if name in files:
+            files[name] = file
 
     def open(self, path: str, create: bool = True) -> SimulatedFile:
         directory, _, name = validate_path(path).rpartition("/")

@@ -1,9 +1,12 @@
 """`Run`: a whole cluster driven by its inputs. Determinism, parity of view and cluster, re-execution, checkpoints."""
 
+import copy
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,16 +14,17 @@ import pytest
 
 from broker_core.events.control import ZnodeCreated
 from broker_core.events.envelope import Envelope
+from broker_core.events.log import PowerLost
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import INPUTS_BETWEEN_CHECKS, Input, Run, RunConfig
 from broker_core.shell.grammar.parser import ShellError
-from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
 from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange
 from devtools.sim.parity import differences
-from tests.support.main_scenario import SPINE, journal, new_run, play
+from tests.support.main_scenario import CONFIG, SPINE, journal, new_run, play
 from tests.support.paths import ROOT
 
 
@@ -211,13 +215,34 @@ def test_restored_checkpoint_continues_like_the_run() -> None:
     disk, store = run._cluster.disk, run._cluster.zookeeper.store
     kept = run.checkpoint()
     assert kept is not None
-    import copy
-
     twin = Run.restore(kept, disk=copy.deepcopy(disk), zk=copy.deepcopy(store))
     for each in (run, twin):
         each.submit("broker kill 2", "test")
         each.advance(each.now_us + 15_000_000)
     assert journal(run) == journal(twin)
+    assert run.digest() == twin.digest()
+
+
+@pytest.mark.parametrize("kind", ["simulated", "real"])
+def test_power_loss_after_a_restored_checkpoint_loses_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    disk: Disk = SimulatedDisk() if kind == "simulated" else RealDisk(tmp_path / "one", physical_fsync=False)
+    run = Run(CONFIG, disk=disk, zk=MemoryStore())
+    play(run, SPINE[:6])
+    kept = run.checkpoint()
+    assert kept is not None
+    if kind == "real":
+        shutil.copytree(tmp_path / "one", tmp_path / "other")
+        copied: Disk = RealDisk(tmp_path / "other", physical_fsync=False)
+    else:
+        copied = copy.deepcopy(disk)
+    twin = Run.restore(kept, disk=copied, zk=copy.deepcopy(run._cluster.zookeeper.store))
+    run.take()
+    for each in (run, twin):
+        each.submit("broker powerloss 2", "test")
+        each.submit("broker start 2", "test")
+        each.advance(each.now_us + 15_000_000)
+    lost = [envelope[4].byte_count for envelope, _, _ in run.take() if isinstance(envelope[4], PowerLost)]
+    assert lost[0] > 0
     assert run.digest() == twin.digest()
 
 
