@@ -8,6 +8,7 @@ None deletes records above the high watermark.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from broker_core.config_defs import INT_MAX
 from broker_core.log.local_log import RollFact
 from broker_core.log.segment import LogSegment
 from broker_core.log.unified_log import UnifiedLog
@@ -27,8 +28,8 @@ class Deletion(NamedTuple):
     rolled: RollFact | None
 
 
-def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int) -> Iterator[Deletion]:
-    """Deletes segments by the log's cleanup policy; yields after each rule that deleted some.
+def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int, limit: int = INT_MAX) -> Iterator[Deletion]:
+    """Deletes up to `limit` segments by the log's cleanup policy; yields after each rule that deleted some.
 
     A log that is only compacted ignores age and size, but still deletes below its start offset.
     """
@@ -37,21 +38,22 @@ def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int) -> It
         rules += [_size_breach, _time_breach]
     for rule in rules:
         breaks, describe = rule(log, now_ms)
-        segments = deletable_segments(log, breaks, high_watermark)
+        segments = deletable_segments(log, breaks, high_watermark, limit)
         if segments:
+            limit -= len(segments)
             why = describe(segments)
             yield Deletion(
                 tuple(segment.base_offset for segment in segments), why, log.delete_segments(segments, now_ms)
             )
 
 
-def deletable_segments(log: UnifiedLog, breaks: Breaks, high_watermark: int) -> list[LogSegment]:
+def deletable_segments(log: UnifiedLog, breaks: Breaks, high_watermark: int, limit: int) -> list[LogSegment]:
     """The oldest segments for which `breaks` holds, up to the first one that does not match, is not replicated yet, or
-    is the last one and empty.
+    is the last one and empty; not more than `limit`.
     """
     segments = log.segments
     found: list[LogSegment] = []
-    for position, segment in enumerate(segments):
+    for position, segment in enumerate(segments[:limit]):
         following = segments[position + 1] if position + 1 < len(segments) else None
         end_offset = log.log_end_offset if following is None else following.base_offset
         if high_watermark < end_offset or not breaks(segment, following):

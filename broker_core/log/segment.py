@@ -429,11 +429,11 @@ class LogSegment:
             file.change_suffix(old, new)
         self.transaction_index.change_suffix(old, new)
 
-    def delete(self) -> tuple[CutFact, ...]:
-        """Deletes the segment's files; the archive keeps their contents without the preallocated bytes."""
-        self.trim()
-        cuts = [self._disk.delete(file.path) for file in self.files]
-        return tuple(cut for cut in cuts if cut is not None)
+    def discard(self) -> None:
+        """Deletes the files of a segment that was never part of the log; the archive does not keep them."""
+        for file in self.files:
+            file.release(0)
+            self._disk.delete(file.path)
 
     def _last_boundary(self, position: int, limit: int, min_one_message: bool) -> int:
         """The greatest batch boundary at or below `limit`; at least the end of the first batch, if requested."""

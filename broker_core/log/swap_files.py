@@ -7,7 +7,9 @@ offset range.
 """
 
 from broker_core.log.config import LogConfig
+from broker_core.log.files.removal import FileRemoval
 from broker_core.log.recovery.segment_recovery import check_readable
+from broker_core.log.recovery.slices import Slices
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import LOG_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
@@ -16,7 +18,7 @@ CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 
 
-def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> tuple[CutFact, ...]:
+def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Slices[tuple[CutFact, ...]]:
     """Completes or undoes the replacements that a crash interrupted; returns the deleted files."""
     names = disk.list(directory)
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
@@ -35,11 +37,15 @@ def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> 
             offset = _offset(name)
             if offset is not None and start <= offset < end and name not in swaps and name not in doomed:
                 doomed.append(name)
-    cuts = [disk.delete(f"{directory}/{name}") for name in doomed]
+    removal = FileRemoval(disk, [f"{directory}/{name}" for name in doomed])
+    cuts = list(removal.run_slice().cuts)
+    while not removal.is_done:
+        yield
+        cuts += removal.run_slice().cuts
     # This includes the index file that reading a segment without one has created.
     for name in [name for name in disk.list(directory) if name.endswith(SWAP_SUFFIX)]:
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
-    return tuple(cut for cut in cuts if cut is not None)
+    return tuple(cuts)
 
 
 def _offset(name: str) -> int | None:

@@ -158,6 +158,10 @@ class UnifiedLog(AppendableLog):
             disk.delete(segment_path(directory, base_offset, suffix + CLEANED_SUFFIX))
         return LogSegment(disk, directory, base_offset, self._config, now_ms, CLEANED_SUFFIX)
 
+    def archive_piece(self, path: str, position: int, length: int) -> CutFact:
+        """Archives a piece of a file of a segment that will be replaced."""
+        return self._local.disk.archive_piece(path, position, length)
+
     def replace_segments(self, cleaned: LogSegment, replaced: Sequence[LogSegment]) -> None:
         """Replaces adjacent segments by a cleaned one with the base offset of the first."""
         self._local.replace_segments(cleaned, replaced)

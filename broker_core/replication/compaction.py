@@ -1,7 +1,16 @@
 """Cleans the log of a replica, and emits its events (`LogCleaner.CleanerThread.cleanLog`)."""
 
 from broker_core.events.log import LogCleaned
-from broker_core.log.cleaner import CleaningFacts, Fate, LogToClean, OffsetMap, clean, cleanable_offsets, log_to_clean
+from broker_core.log.cleaner import (
+    Cleaning,
+    CleaningFacts,
+    Fate,
+    LogToClean,
+    OffsetMap,
+    cleanable_offsets,
+    log_to_clean,
+    whole_pass,
+)
 from broker_core.replication.partition import Partition, cut_rows
 
 
@@ -12,9 +21,40 @@ def measure(partition: Partition, checkpoint: int | None, now_ms: int) -> tuple[
     return log_to_clean(log, offsets, now_ms), offsets.is_reset
 
 
-def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> CleaningFacts:
-    """Cleans a replica's log in one pass. Raises Uncleanable."""
-    facts = clean(cleanable, now_ms, offset_map)
+class ReplicaCleaning:
+    """A pass over the log of a replica. Pickled with its broker."""
+
+    def __init__(self, partition: Partition, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> None:
+        self.partition = partition
+        self._cleaning = Cleaning(cleanable, now_ms, offset_map)
+        self._parts: list[CleaningFacts] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the pass has ended."""
+        return self._cleaning.is_done
+
+    @property
+    def facts(self) -> CleaningFacts:
+        """What a complete pass has done."""
+        return whole_pass(self._parts)
+
+    def run_slice(self) -> bool:
+        """Does the next part of the work, and emits the events when segments were replaced. Returns whether the pass is
+        complete. Raises Uncleanable.
+        """
+        facts = self._cleaning.run_slice()
+        if facts is not None:
+            self._parts.append(facts)
+            _emit_cleaned(self.partition, facts)
+        return self._cleaning.is_done
+
+    def abort(self) -> None:
+        """Ends the pass. Segments that are not replaced yet stay as they are."""
+        self._cleaning.abort()
+
+
+def _emit_cleaned(partition: Partition, facts: CleaningFacts) -> None:
     # The renames of the old files come first, so that at each instant every name has the contents of that time.
     partition.emit_deleted_files()
     segments, tail = partition.facts()
@@ -40,4 +80,3 @@ def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offs
         ),
         partition.node,
     )
-    return facts

@@ -304,11 +304,13 @@ class ReplicaLog(LocalReplica):
         if always_emit or self.log.recovery_point != before:
             self._emit_flush(before)
 
-    def flush_if_old(self, now_ms: int) -> None:
-        """Flushes if flush.ms has passed since the last flush."""
+    def flush_if_old(self, now_ms: int) -> bool:
+        """Flushes if flush.ms has passed since the last flush; returns whether there was something to flush."""
         before = self.log.recovery_point
-        if self.log.flush_if_old(now_ms):
+        has_flushed = self.log.flush_if_old(now_ms)
+        if has_flushed:
             self._emit_flush(before)
+        return has_flushed
 
     def _emit_flush(self, before: int) -> None:
         segments = tuple(segment.base_offset for segment in self.log.segments_flushed_since(before))
@@ -354,16 +356,21 @@ class ReplicaLog(LocalReplica):
         self.log.increment_log_start_offset(offset)
         self._emit_log_start(before, epochs, why)
 
-    def delete_old_segments(self, now_ms: int) -> None:
-        """Deletes segments by the topic's retention, and those below the log start offset."""
+    def delete_old_segments(self, now_ms: int, limit: int) -> int:
+        """Deletes segments by the topic's retention, and those below the log start offset: up to `limit`. Returns how
+        many it deleted. Raises KafkaException for a corrupt log.
+        """
+        deleted = 0
         before, epochs = self._log_start()
-        for deletion in delete_old_segments(self.log, self.high_watermark, now_ms):
+        for deletion in delete_old_segments(self.log, self.high_watermark, now_ms, limit):
+            deleted += len(deletion.segments)
             if deletion.rolled is not None:
                 self._emit_roll(deletion.rolled)
             self._emit_log_start(before, epochs, "reason.segment_deletion")
             self.kernel.emit(SegmentsDeleted(replica=self.key, segments=deletion.segments, why=deletion.why), self.node)
             self.emit_deleted_files()
             before, epochs = self._log_start()
+        return deleted
 
     def _log_start(self) -> tuple[int, tuple[tuple[int, int], ...]]:
         return self.log.log_start_offset, self.log.leader_epoch_cache.entries

@@ -8,6 +8,14 @@ from functools import partial
 
 from broker_core.broker.logs.host import NEXT_SLICE_US, BackgroundTask, LogHost
 from broker_core.broker.logs.log_cleaning import LogCleaning
+from broker_core.broker.logs.sweep import (
+    EXAMINED_PRODUCERS,
+    FLUSH_COST,
+    LAST_VISIT,
+    Sweep,
+    Visit,
+    delete_old_segments,
+)
 from broker_core.config_defs import LONG_MAX
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
@@ -32,7 +40,7 @@ class LogManager:
         self._deleted_logs = DeletedLogs(host)
         self.cleaner = LogCleaning(host)
         tasks: tuple[BackgroundTask, ...] = (
-            Retention(host),
+            Retention(host, self.cleaner),
             Flusher(host),
             RecoveryPointCheckpoints(host),
             LogStartCheckpoints(host),
@@ -82,6 +90,7 @@ class LogManager:
     def delete(self, partition: Partition) -> None:
         """Renames the folder of a deleted replica; it is removed later (`asyncDelete`), or immediately."""
         host = self.host
+        self.cleaner.abort(partition)
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
         deleted_folders = host.era.log_dir.deleted_folders
@@ -114,24 +123,28 @@ class Retention:
 
     name = "retention"
 
-    def __init__(self, host: LogHost) -> None:
+    def __init__(self, host: LogHost, cleaner: LogCleaning) -> None:
         self._host = host
+        self._cleaner = cleaner
+        self._sweep = Sweep(host)
 
     def first_delay_us(self) -> int:
         return initial_delay_us(self._host)
 
     def run(self) -> int:
-        host = self._host
-        now_ms = host.wall_ms
-        for partition in host.partitions.values():
-            if not partition.log.config.is_compacted:
-                try:
-                    partition.delete_old_segments(now_ms)
-                except KafkaException as failure:
-                    # The log is corrupt. The remaining logs wait for the next pass, as with Kafka's scheduler.
-                    host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.code), host.name)
-                    break
-        return host.config.log_retention_check_interval_ms * 1_000
+        if not self._sweep.run_slice(self._visit):
+            return NEXT_SLICE_US
+        return self._host.config.log_retention_check_interval_ms * 1_000
+
+    def _visit(self, partition: Partition) -> Visit:
+        if partition.log.config.is_compacted or self._cleaner.is_cleaning(partition):
+            return Visit()
+        try:
+            return delete_old_segments(partition, self._host.wall_ms)
+        except KafkaException as failure:
+            # The log is corrupt. The remaining logs wait for the next pass, as with Kafka's scheduler.
+            self._host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.code), self._host.name)
+            return LAST_VISIT
 
 
 class Flusher:
@@ -141,16 +154,19 @@ class Flusher:
 
     def __init__(self, host: LogHost) -> None:
         self._host = host
+        self._sweep = Sweep(host)
 
     def first_delay_us(self) -> int:
         return initial_delay_us(self._host)
 
     def run(self) -> int | None:
-        now_ms = self._host.wall_ms
-        for partition in self._host.partitions.values():
-            partition.flush_if_old(now_ms)
+        if not self._sweep.run_slice(self._visit):
+            return NEXT_SLICE_US
         interval_ms = self._host.config.log_flush_scheduler_interval_ms
         return interval_ms * 1_000 if interval_ms < LONG_MAX else None
+
+    def _visit(self, partition: Partition) -> Visit:
+        return Visit(FLUSH_COST if partition.flush_if_old(self._host.wall_ms) else 1)
 
 
 class RecoveryPointCheckpoints:
@@ -192,15 +208,18 @@ class ProducerExpiration:
 
     def __init__(self, host: LogHost) -> None:
         self._host = host
+        self._sweep = Sweep(host)
 
     def first_delay_us(self) -> int:
         return self._host.config.producer_id_expiration_check_interval_ms * 1_000
 
     def run(self) -> int:
-        now_ms = self._host.wall_ms
-        for partition in self._host.partitions.values():
-            partition.expire_producers(now_ms)
-        return self.first_delay_us()
+        return self.first_delay_us() if self._sweep.run_slice(self._visit) else NEXT_SLICE_US
+
+    def _visit(self, partition: Partition) -> Visit:
+        cost = 1 + partition.log.producer_state.count // EXAMINED_PRODUCERS
+        partition.expire_producers(self._host.wall_ms)
+        return Visit(cost)
 
 
 class DeletedLogs:

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from broker_core.log.cleaner.facts import Fate, RecordFate
+from broker_core.log.cleaner.facts import MAX_REPORTED_RECORDS, Fate, RecordFate
 from broker_core.log.cleaner.offset_map import OffsetMap
 from broker_core.log.cleaner.record_filter import empty_batch, rebuild
 from broker_core.log.cleaner.transactions import CleanedTransactions
@@ -13,8 +13,6 @@ from broker_core.records.compression import CompressionType
 from broker_core.records.legacy import build_message_set, read_message
 from broker_core.records.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader, records_bytes
 from broker_core.records.record_columns import read_columns
-
-MAX_REPORTED_RECORDS = 256
 
 
 class _Judged(NamedTuple):
@@ -33,19 +31,23 @@ class BatchCleaner:
     ) -> None:
         self.transactions = CleanedTransactions()
         self.delete_horizon_ms = now_ms + delete_retention_ms
-        self.has_set_horizon = False
         self.keeps_legacy_tombstones = True
         """Whether tombstones of magic 0 and 1 are kept in the current segment."""
-        self.empty_batches = 0
         self._map = offset_map
         self._now_ms = now_ms
-        self._counts: Counter[Fate] = Counter()
-        self._judged: deque[_Judged] = deque(maxlen=MAX_REPORTED_RECORDS)
+        self.start_counting()
         # (offset of the last batch of data, None without one; epoch) by producer id
         self._last_records = {
             entry.producer_id: (entry.batches[-1].last_offset if entry.batches else None, entry.producer_epoch)
             for entry in producers.producers
         }
+
+    def start_counting(self) -> None:
+        """Counts and reports from the next batch on."""
+        self.has_set_horizon = False
+        self.empty_batches = 0
+        self._counts: Counter[Fate] = Counter()
+        self._judged: deque[_Judged] = deque(maxlen=MAX_REPORTED_RECORDS)
 
     def counts(self) -> tuple[tuple[Fate, int], ...]:
         """The number of records of each fate that occurred."""

@@ -1,5 +1,7 @@
 """The results of a cleaning pass, as plain values; a replica emits events from them."""
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -49,7 +51,8 @@ class GroupFact(NamedTuple):
 
 
 class CleaningFacts(NamedTuple):
-    """One pass over one log. Offsets are those of the log, sizes are bytes of `.log` files.
+    """One pass over one log, or the part of it in which segments were replaced together. Offsets are those of the log,
+    sizes are bytes of `.log` files.
 
     The dirty section was from `from_offset` to `to_offset`, exclusive; the next one begins there. `counts` has
     a number for each fate that occurred. `fates` lists individual records, oldest first; a pass over many lists only
@@ -69,4 +72,25 @@ class CleaningFacts(NamedTuple):
     """Delete horizon of the tombstones first seen in this pass; -1 if there were none."""
     fates: tuple[RecordFate, ...]
     cuts: tuple[CutFact, ...]
-    """The complete contents of the old segments' files."""
+    """The complete contents of the old segments' files, in one piece each or in several."""
+
+
+MAX_REPORTED_RECORDS = 256
+
+
+def whole_pass(parts: Sequence[CleaningFacts]) -> CleaningFacts:
+    """The facts of a pass that replaced segments several times."""
+    last = parts[-1]
+    if len(parts) == 1:
+        return last
+    counts = sum((Counter(dict(part.counts)) for part in parts), Counter[Fate]())
+    return last._replace(
+        groups=tuple(group for part in parts for group in part.groups),
+        bytes_before=sum(part.bytes_before for part in parts),
+        bytes_after=sum(part.bytes_after for part in parts),
+        counts=tuple((fate, counts[fate]) for fate in Fate if counts[fate]),
+        empty_batches=sum(part.empty_batches for part in parts),
+        delete_horizon_ms=max(part.delete_horizon_ms for part in parts),
+        fates=tuple(fate for part in parts for fate in part.fates)[-MAX_REPORTED_RECORDS:],
+        cuts=tuple(cut for part in parts for cut in part.cuts),
+    )

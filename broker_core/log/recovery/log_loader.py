@@ -322,7 +322,7 @@ class _Loader:
             self.repairs += deletions(removal.run_slice().cuts, text("fault.deleted_left"))
             if not removal.is_done:
                 yield
-        cuts = finish_swaps(place.disk, place.directory, place.config, place.now_ms)
+        cuts = yield from finish_swaps(place.disk, place.directory, place.config, place.now_ms)
         self.repairs += deletions(cuts, text("fault.swap_interrupted"))
 
 

@@ -207,6 +207,19 @@ def test_preallocated_segment_has_its_full_size_until_it_is_closed_for_appends(d
     assert disk.size_of(f"{DIRECTORY}/{1:020d}.log") == 2 * len(BATCH)
 
 
+def test_limit_of_deleted_segments_holds_for_all_rules_together() -> None:
+    log = open_log(SimulatedDisk(), retention_bytes=SEGMENT_BYTES, retention_ms=1000)
+    append(log, *[NOW_MS - 5000] * 10)
+    assert bases(log) == [0, 2, 4, 6, 8]
+    log.increment_log_start_offset(2)
+    deletions = list(delete_old_segments(log, log.log_end_offset, NOW_MS, 3))
+    assert [deletion.segments for deletion in deletions] == [(0,), (2, 4)]
+    assert bases(log) == [6, 8]
+    rest = list(delete_old_segments(log, log.log_end_offset, NOW_MS, 3))
+    assert [segment for deletion in rest for segment in deletion.segments] == [6, 8]
+    assert bases(log) == [10]
+
+
 def test_flush_messages_determines_when_a_flush_is_due() -> None:
     log = open_log(SimulatedDisk(), flush_messages=3)
     append(log, NOW_MS, NOW_MS)
