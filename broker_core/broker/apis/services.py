@@ -110,6 +110,8 @@ class ClusterStateServices(ReplicationServices, GroupServices, TransactionServic
 
     def leader_and_isr(self, message: Message) -> None: ...
 
+    def stop_replica(self, message: Message) -> None: ...
+
 
 class BrokerServices(
     ProduceServices, CoordinatorServices, ClusterStateServices, AdminServices, MarkerAppendsHost, Protocol

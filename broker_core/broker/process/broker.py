@@ -23,6 +23,7 @@ from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.logs.log_manager import LogManager
 from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.broker.process.lifecycle import Life
+from broker_core.broker.process.replica_stops import ReplicaStops
 from broker_core.broker.process.request_router import CONTROLLER, RequestRouter
 from broker_core.broker.process.role_changes import RoleChanges
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
@@ -94,11 +95,13 @@ class Broker:
         self.router = RequestRouter(self)
         self.life = Life(self)
         self.role_changes = RoleChanges(self)
+        self.replica_stops = ReplicaStops(self)
         self.router.register(
             timers=(
                 self.life,
                 self.replicas,
                 self.role_changes,
+                self.replica_stops,
                 self.logs,
                 self.waiting_admin,
                 self.topic_creations,
@@ -227,6 +230,10 @@ class Broker:
     def leader_and_isr(self, message: Message) -> None:
         """Makes replicas leaders or followers, and responds."""
         self.role_changes.handle(message)
+
+    def stop_replica(self, message: Message) -> None:
+        """Stops replicas, and responds."""
+        self.replica_stops.handle(message)
 
     # What the coordinators need.
 
