@@ -85,6 +85,7 @@ class GroupCoordinator:
         """Stops coordinating a partition: drops its groups, and answers all pending requests."""
         if partition not in self.registry.owned and partition not in self.registry.loading:
             return
+        self._loading.end(partition)
         kernel, waiting = self._host.kernel, self.registry.waiting
         gone = [group for group in self.groups.values() if group.partition == partition]
         for group in gone:
@@ -142,6 +143,7 @@ class GroupCoordinator:
 
     def transaction_completed(self, producer_id: int, partition: str, is_commit: bool) -> None:
         """Handles the end of a transaction in a partition of `__consumer_offsets`."""
+        self._loading.transaction_completed(producer_id, partition, is_commit)
         self._transactional.completed(producer_id, partition, is_commit)
 
     def fetch_offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
@@ -171,7 +173,7 @@ class GroupCoordinator:
     @property
     def is_loading(self) -> bool:
         """Whether some of its groups are still loading, so that a list of them is incomplete."""
-        return bool(self.registry.loading)
+        return bool(self.registry.loading or self.registry.taking_in)
 
     def list_groups(self, states: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
         """ListGroups: (group, protocol type, state) of those that this broker coordinates."""

@@ -33,8 +33,9 @@ from broker_core.topics import OFFSETS_TOPIC
 
 class Groups:
     """`known`: the groups by name. `owned`: the partitions of `__consumer_offsets` that the broker coordinates, with
-    the leader epochs in which it loaded them; `loading`: those that it is still loading. `waiting`: requests without a
-    response. Its name among the kernel's subjects is "groups@b1".
+    the leader epochs in which it loaded them; `loading`: those that it is still loading; `taking_in`: the owned ones
+    of which only some groups are known yet. `waiting`: requests without a response. Its name among the kernel's
+    subjects is "groups@b1".
     """
 
     def __init__(self, host: CoordinatorHost) -> None:
@@ -42,6 +43,7 @@ class Groups:
         self.known: dict[str, ClassicGroup] = {}
         self.owned: dict[str, int] = {}
         self.loading: dict[str, int] = {}
+        self.taking_in: set[str] = set()
         self.waiting = WaitingRequests(host)
 
     def partition_of(self, group_id: str) -> str:
@@ -53,8 +55,9 @@ class Groups:
         if not group_id and not allows_empty_id:
             return Errors.INVALID_GROUP_ID
         partition = self.partition_of(group_id)
-        if partition in self.loading and self.host.era.groups.names_loading:
-            return Errors.COORDINATOR_LOAD_IN_PROGRESS
+        if partition in self.loading or partition in self.taking_in:
+            names_loading = self.host.era.groups.names_loading
+            return Errors.COORDINATOR_LOAD_IN_PROGRESS if names_loading else Errors.NOT_COORDINATOR
         return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
 
     def status_for_member(self, group_id: str) -> Errors:

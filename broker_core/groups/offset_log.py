@@ -14,7 +14,7 @@ from broker_core.groups.offsets import (
     decode_key,
     decode_offset_value,
 )
-from broker_core.log.stored_records import stored_records
+from broker_core.log.stored_records import StoredRecords
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
 from broker_core.records.record_batch import BatchHeader, Record
@@ -28,7 +28,7 @@ class LoadedOffset(NamedTuple):
 
 
 class LoadedOffsets(msgspec.Struct):
-    """The state after all records: a tombstone removes what was before it."""
+    """The state after some records: a tombstone removes what was before it."""
 
     groups: dict[str, StoredGroup] = {}
     offsets: dict[str, dict[str, LoadedOffset]] = {}
@@ -41,29 +41,47 @@ class LoadedOffsets(msgspec.Struct):
         with_offsets = [name for name, offsets in self.offsets.items() if offsets]
         return sorted({*self.groups, *with_offsets, *pending})
 
-    def offsets_of(self, group: str) -> list[tuple[int | None, str, LoadedOffset]]:
-        """The offsets of a group in the order of their batches: (producer id, topic-partition, offset), with the id of
-        a producer for one that is pending, else None.
+    def take_offsets(self, group: str) -> list[tuple[int | None, str, LoadedOffset]]:
+        """Removes the offsets of a group, and returns them in the order of their batches: (producer id,
+        topic-partition, offset), with the id of a producer for one that is pending, else None.
         """
         rows: list[tuple[int | None, str, LoadedOffset]] = [
-            (None, name, loaded) for name, loaded in self.offsets.get(group, {}).items()
+            (None, name, loaded) for name, loaded in self.offsets.pop(group, {}).items()
         ]
         for producer_id, groups in self.pending.items():
-            rows += [(producer_id, name, loaded) for name, loaded in groups.get(group, {}).items()]
+            rows += [(producer_id, name, loaded) for name, loaded in groups.pop(group, {}).items()]
         return sorted(rows, key=lambda row: row[2].position)
 
+    def end(self, producer_id: int, is_commit: bool) -> None:
+        """Ends a transaction: its pending offsets take effect unless there are later ones, or are dropped."""
+        for group, pending in self.pending.pop(producer_id, {}).items():
+            if not is_commit:
+                continue
+            offsets = self.offsets.setdefault(group, {})
+            for name, committed in pending.items():
+                known = offsets.get(name)
+                if known is None or known.position < committed.position:
+                    offsets[name] = committed
 
-def replay(log: UnifiedLog) -> LoadedOffsets:
-    """Replays a log. Skips records that cannot be parsed."""
-    loaded = LoadedOffsets()
-    for header, record in stored_records(log):
-        if header.is_control:
-            _end(loaded, header.producer_id, record)
-        elif header.is_transactional:
-            _wait(loaded, header, record)
-        else:
-            _take(loaded, header, record)
-    return loaded
+
+class Replay:
+    """The replay of a log in slices. Skips records that cannot be parsed."""
+
+    def __init__(self, log: UnifiedLog) -> None:
+        self.loaded = LoadedOffsets()
+        self._records = StoredRecords(log)
+
+    def run_slice(self) -> bool:
+        """Replays the next records; returns whether there are no others."""
+        loaded = self.loaded
+        for header, record in self._records.next_slice():
+            if header.is_control:
+                _end(loaded, header.producer_id, record)
+            elif header.is_transactional:
+                _wait(loaded, header, record)
+            else:
+                _take(loaded, header, record)
+        return self._records.is_done
 
 
 def _wait(loaded: LoadedOffsets, header: BatchHeader, record: Record) -> None:
@@ -79,17 +97,9 @@ def _wait(loaded: LoadedOffsets, header: BatchHeader, record: Record) -> None:
 
 
 def _end(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
-    """Ends a transaction: its pending offsets take effect unless there are later ones, or are dropped."""
     marker = read_end_transaction_marker(record)
-    if marker is None:
-        return
-    for group, pending in loaded.pending.pop(producer_id, {}).items():
-        if marker[0] is ControlRecordType.COMMIT:
-            offsets = loaded.offsets.setdefault(group, {})
-            for name, committed in pending.items():
-                known = offsets.get(name)
-                if known is None or known.position < committed.position:
-                    offsets[name] = committed
+    if marker is not None:
+        loaded.end(producer_id, marker[0] is ControlRecordType.COMMIT)
 
 
 def _take(loaded: LoadedOffsets, header: BatchHeader, record: Record) -> None:

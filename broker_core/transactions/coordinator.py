@@ -96,6 +96,7 @@ class TransactionCoordinator:
         if self.partitions.status(partition) is Errors.NOT_COORDINATOR:
             return
         gone = tuple(each.transactional_id for each in self.transactions.values() if each.log_partition == partition)
+        self.partitions.end(partition)
         self.host.forget_markers(partition)
         self._emit(TransactionsUnloaded(broker=self.host.name, partition=partition, transactional_ids=gone))
 

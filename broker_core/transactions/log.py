@@ -4,7 +4,7 @@ The key is the transactional id, so that compaction keeps its last record. A nul
 """
 
 from broker_core.groups.consumer_protocol import ProtocolError, ProtocolReader, int16, int32, int64, string
-from broker_core.log.stored_records import stored_records
+from broker_core.log.stored_records import StoredRecords
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.partitions import parse_requested, requested_partition
 from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
@@ -63,12 +63,18 @@ def decode_value(data: bytes) -> Transit:
     )
 
 
-def replay(log: UnifiedLog) -> dict[str, Transit]:
-    """The transactional ids after replaying a log. Skips records that cannot be parsed."""
-    loaded: dict[str, Transit] = {}
-    for _, record in stored_records(log):
-        _take(loaded, record.key, record.value)
-    return loaded
+class Replay:
+    """The replay of a log in slices. `loaded`: the transactional ids. Skips records that cannot be parsed."""
+
+    def __init__(self, log: UnifiedLog) -> None:
+        self.loaded: dict[str, Transit] = {}
+        self._records = StoredRecords(log)
+
+    def run_slice(self) -> bool:
+        """Replays the next records; returns whether there are no others."""
+        for _, record in self._records.next_slice():
+            _take(self.loaded, record.key, record.value)
+        return self._records.is_done
 
 
 def _take(loaded: dict[str, Transit], key: bytes | None, value: bytes | None) -> None:
