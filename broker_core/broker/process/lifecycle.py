@@ -137,8 +137,17 @@ class Life:
             broker.partitions[name] = yield from broker.replicas.factory.open_in_slices(name, None, work)
 
     def _load_logs(self, _: None = None) -> None:
-        """Loads logs, one slice of work at a time. After the last slice the broker registers."""
+        """Loads logs, one slice of work at a time. After the last slice the broker registers. ZooKeeper, which has the
+        configurations of the topics, must be reachable for each slice.
+        """
         broker = self._broker
+        if not broker.kernel.connected(broker.name, ZK_NODE):
+            broker.timer(START_RETRY_US, LOADING_TIMER)
+            return
+        if not broker.zookeeper.has_session(broker.name):
+            # It has expired while the logs were loaded.
+            self._connect()
+            broker.config_changes.load()
         if self._loading is not None:
             try:
                 next(self._loading)
@@ -152,13 +161,6 @@ class Life:
             else:
                 broker.timer(LOADING_PAUSE_US, LOADING_TIMER)
                 return
-        if not broker.kernel.connected(broker.name, ZK_NODE):
-            broker.timer(START_RETRY_US, LOADING_TIMER)
-            return
-        if not broker.zookeeper.has_session(broker.name):
-            # It has expired while the logs were loaded.
-            self._connect()
-            broker.config_changes.load()
         self._finish_start()
 
     def _finish_start(self) -> None:

@@ -206,6 +206,8 @@ def test_broker_killed_while_it_recovers_recovers_again(shell: ShellRun, checked
 def test_broker_without_zookeeper_while_it_recovers_starts_later(
     shell: ShellRun, checked: Counter[int], cut: str, seconds: int
 ) -> None:
+    # Another log is opened after the pause: its configuration is in ZooKeeper.
+    shell.at("kafka-topics.sh --create --topic payments --replica-assignment 1:2")
     begin_recovery(shell, checked)
     shell.at(cut)
     assert shell.exit_code == 0
