@@ -1,21 +1,20 @@
 """The tables of one lab."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater.colours import coloured
+from highwater.errors import LabError
 from lab.analytics.compare import Difference, compare
 from lab.analytics.figures.parts import Figure
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.reading import rows
 
 SUMMARY = "gold.run_summary"
-
-
-class LabError(LookupError):
-    """The tables do not contain what was requested; the message lists what they contain."""
 
 
 class Lab:
@@ -71,7 +70,7 @@ class Lab:
         return found
 
     def figure(self, name: str, run: str, branch: str | None = None, language: str = "en") -> Figure | None:
-        """The chart that the lab's page shows, as Plotly's JSON, with colours by the names of the theme.
+        """The chart that the lab's page shows, as Plotly's JSON, in the colours of the light theme.
 
         None: there is nothing to draw. Raises LabError for an unknown chart, run or branch, and for a run with several
         branches if none is named: the charts of each include what they share.
@@ -82,16 +81,71 @@ class Lab:
         stored = STORED.get(name)
         if stored is None:
             raise LabError(f"There is no chart {name}. There are: {', '.join(STORED)}.")
-        self._insist_on_run(run)
-        branches = self._branches(run)
-        if branch is None and len(branches) > 1:
-            raise LabError(f"Run {run} has {len(branches)} branches. Name one of them: {', '.join(branches)}.")
-        found = self.table(stored.table, run=run, branch=branch or branches[0])
-        return figure_of(stored, found.to_pylist(), Words(language), internal=False)
+        unit = self._only_branch(run, branch)
+        own, *beside = (
+            # Where a click leads is in no table beside a chart.
+            self._rows_of(table, unit, [*dict.fromkeys((*columns, "seq"))])
+            for table, columns in ((stored.table, stored.columns), *stored.beside)
+        )
+        figure = figure_of(stored, own, Words(language), *beside, internal=False)
+        return None if figure is None else coloured(figure)
+
+    def events(self, run: str, kind: str, branch: str | None = None) -> pa.Table:
+        """The events of a kind that a branch sees, those before its fork included, in order: `seq`, `at_us`, `node`,
+        `cause_seq`, and the fields of the kind by name. A field that its recording does not have is null; a field
+        with values of several types is JSON.
+
+        Raises LabError for an unknown run, branch or kind, and for a run with several branches if none is named.
+        """
+        # Imports PySpark, of which it needs only the names of types.
+        from highwater.events import events_of
+
+        if "bronze.events" not in self._build.tables:
+            raise LabError("The tables have no events. `manage.py analytics build` reads them.")
+        return events_of(self._store, self._build, self._only_branch(run, branch), kind)
+
+    def sql(self, query: str) -> pa.Table:
+        """The result of a query in DuckDB's dialect of SQL on all tables: `select * from gold.run_summary`.
+
+        It runs in this process with the rights of its user; only the tables that the query names are read. Raises
+        LabError for a mistake in the query.
+        """
+        import duckdb
+
+        words = {word.lower() for word in re.findall(r"\w+", query)}
+        with duckdb.connect(":memory:") as connection:
+            for layer in dict.fromkeys(name.partition(".")[0] for name in sorted(self._build.tables)):
+                connection.execute(f"create schema {layer}")
+            for name in self._build.tables:
+                if name.partition(".")[2] in words:
+                    connection.register("of_this_lab", self.table(name))
+                    connection.execute(f"create table {name} as select * from of_this_lab")
+            try:
+                found = connection.sql(query)
+                if found is None:
+                    raise LabError("The query has no rows. Expected a select.")
+                return found.to_arrow_table()
+            except duckdb.Error as error:
+                raise LabError(str(error)) from None
 
     def compare(self, left: pa.Table, right: pa.Table, pair_by: str | None = None) -> list[Difference]:
         """The differences between two sets of runs from `runs`: see `lab.analytics.compare`."""
         return compare(left.to_pylist(), right.to_pylist(), pair_by)
+
+    def _only_branch(self, run: str, branch: str | None) -> str:
+        """The identity of a branch of a run, which has to be named if there are several."""
+        self._insist_on_run(run)
+        if branch is not None:
+            return self._known_branch(run, branch)
+        branches = self._branches(run)
+        if len(branches) > 1:
+            raise LabError(f"Run {run} has {len(branches)} branches. Name one of them: {', '.join(branches)}.")
+        return branches[0]
+
+    def _rows_of(self, table: str, unit: str, columns: list[str]) -> list[dict[str, Any]]:
+        found = rows(self._store, self._build, self._known(table), {unit}, ["branch", *columns])
+        listed: list[dict[str, Any]] = [] if found is None else found.to_pylist()
+        return listed
 
     def _known(self, table: str) -> str:
         if table not in self._build.tables:

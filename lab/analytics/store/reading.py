@@ -35,8 +35,10 @@ def rows(
     table: str,
     units: Collection[str] | None = None,
     columns: Sequence[str] | None = None,
+    where: "pc.Expression | None" = None,
 ) -> pa.Table | None:
-    """The rows of a table for some units, or all, in the table's order; None if the build has none.
+    """The rows of a table for some units, or all, in the table's order; None if the build has none. With `where`, only
+    those that fulfil a condition on columns that all files have.
 
     Raises FileNotFoundError if vacuum has deleted the build in the meantime, PlaceError for a damaged file.
     """
@@ -47,7 +49,9 @@ def rows(
     for file in files:
         with whole(store.files, file.path), store.files.dataset(file.path) as one:
             there = None if columns is None else [name for name in columns if name in one.schema.names]
-            parts.append(one.to_table(columns=there, filter=unit_filter(build, table, [file])))
+            of_units = unit_filter(build, table, [file])
+            wanted = where if of_units is None else of_units if where is None else of_units & where
+            parts.append(one.to_table(columns=there, filter=wanted))
     # Files of different builds may differ in columns that were declared since.
     found = pa.concat_tables(parts, promote_options="default")
     for name in columns or ():

@@ -1,15 +1,19 @@
 """The tables of branches that share their past, against a plain reader of the dump of each branch."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+import highwater
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import recordings_at
 from lab.analytics.build.lineage import lineage
 from lab.analytics.build.run import Wanted, build
+from lab.analytics.figures.stored import STORED
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.reading import rows
 from lab.analytics.tables import Table
@@ -94,3 +98,48 @@ def test_measures_of_forks_can_be_compared(forked: Forked) -> None:
     assert found["waits"][2] and not found["main"][2], found
     assert len({str(one) for one in found.values()}) == len(found), found
     assert max(row["incarnation"] for row in forked.plain["deeper"]["silver.topics"]) == 2
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict | list):
+        for one in part.values() if isinstance(part, dict) else part:
+            yield from _texts(one)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_notebooks_draw_each_chart_in_colours_of_any_plotly(forked: Forked, name: str) -> None:
+    hw = highwater.Lab(forked.store, forked.newest)
+    figures = [hw.figure(name, run="r1", branch=branch) for branch in forked.recordings]
+    assert any(figure is not None and figure["data"] for figure in figures)
+    assert not [text for text in _texts(figures) if text.startswith("--")]
+
+
+@pytest.mark.parametrize("kind", ["HighWatermarkAdvanced", "LeaderElected", "LogOpened"])
+def test_notebooks_read_the_events_that_a_branch_sees_by_their_fields(forked: Forked, kind: str) -> None:
+    recording = forked.recordings["deeper"]
+    written = [
+        (event.seq, msgspec.json.decode(event.record)[3][1:])
+        for event in recording.stored(1, recording.last_seq)
+        if msgspec.json.decode(event.record)[3][0] == kind
+    ]
+    found = highwater.Lab(forked.store, forked.newest).events("r1", kind, "deeper")
+    names = [name for name in found.column_names if name not in ("at_us", "node", "cause_seq")]
+    read = [
+        [json.loads(value) if isinstance(value, str) and value.startswith("[") else value for value in row.values()]
+        for row in found.select(names).to_pylist()
+    ]
+    assert written and read == [[seq, *fields] for seq, fields in written]
+
+
+def test_notebooks_ask_about_all_tables_in_sql(forked: Forked) -> None:
+    hw = highwater.Lab(forked.store, forked.newest)
+    found = hw.sql("select branch, 'gold.run_summary' as said from gold.run_summary order by branch").to_pylist()
+    assert [row["branch"] for row in found] == sorted(f"r1/{name}" for name in forked.recordings)
+    assert {row["said"] for row in found} == {"gold.run_summary"}
+    assert hw.sql("select count(*) as n from silver.batches b join bronze.events e using (branch, seq)")["n"][0].as_py()
+    with pytest.raises(highwater.LabError, match="nothing"):
+        hw.sql("select nothing from gold.run_summary")
+    with pytest.raises(highwater.LabError, match="no kind of events Nothing"):
+        hw.events("r1", "Nothing", "main")

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from pytest_django.fixtures import Settings
 
 import highwater
+from highwater.colours import LIGHT
 from lab.analytics.compare import MEASURES, compare
 from lab.analytics.store.builds import Store, StoredColumn, StoredFile, TableState
 from lab.analytics.store.ledger import BranchEntry
@@ -106,6 +107,12 @@ def test_missing_tables_and_runs_are_reported(place: Path):
         hw.figure("pie", "a1")
     with pytest.raises(highwater.LabError, match="analytics build"):
         highwater.open(place / "elsewhere")
+
+
+def test_colours_of_figures_are_those_of_the_light_theme():
+    tokens = (ROOT / "static" / "lab" / "css" / "base" / "tokens.css").read_text()
+    light = tokens.partition('[data-theme="light"]')[2].partition("}")[0]
+    assert {name: f"{name}: {colour};" in light for name, colour in LIGHT.items()} == dict.fromkeys(LIGHT, True)
 
 
 def test_the_worked_example_runs(
