@@ -1,7 +1,6 @@
 """Publishes the results of a study as gold tables, replacing earlier results in one build."""
 
 import time
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lab.analytics.gold.studies import STUDY_CELLS, STUDY_POINTS
+from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store, StoredColumn, StoredFile, TableState
 from lab.analytics.store.publish import Changes, ConflictError, TableChange, publish
 from lab.analytics.tables import Table
@@ -46,17 +46,18 @@ def publish_study(store: Store, study: Study, results: Sequence[Result], found: 
         for name, spread in sorted(point.measures.items())
     ]  # fmt: skip
     began_ms = int(time.time() * 1_000)
-    files = [(STUDY_CELLS, _written(store, STUDY_CELLS, study.slug, cells))]
-    files.append((STUDY_POINTS, _written(store, STUDY_POINTS, study.slug, points)))
-    for tries in range(MAX_TRIES):
-        changes = Changes(touched={_unit(study.slug)}, began_ms=began_ms)
-        for table, file in files:
-            changes.tables[table.name] = TableChange(_state(table), [file], {study.slug})
-        try:
-            return publish(store, store.newest(), changes)
-        except ConflictError:
-            if tries == MAX_TRIES - 1:
-                raise
+    with attempted(store) as attempt:
+        files = [(STUDY_CELLS, _written(store, STUDY_CELLS, study.slug, attempt.id, cells))]
+        files.append((STUDY_POINTS, _written(store, STUDY_POINTS, study.slug, attempt.id, points)))
+        for tries in range(MAX_TRIES):
+            changes = Changes(touched={_unit(study.slug)}, began_ms=began_ms)
+            for table, file in files:
+                changes.tables[table.name] = TableChange(_state(table), [file], {study.slug})
+            try:
+                return publish(store, store.newest(), changes)
+            except ConflictError:
+                if tries == MAX_TRIES - 1:
+                    raise
     raise AssertionError("unreachable")
 
 
@@ -70,11 +71,11 @@ def _state(table: Table) -> TableState:
     return TableState((), table.unit, table.key, table.sort, columns, table.doc)
 
 
-def _written(store: Store, table: Table, slug: str, rows: Sequence[dict[str, Any]]) -> StoredFile:
+def _written(store: Store, table: Table, slug: str, attempt: str, rows: Sequence[dict[str, Any]]) -> StoredFile:
     schema = pa.schema([(one.name, _TYPES.get(one.type) or _MAPS[one.type]) for one in table.stored])
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    path = f"{table.name}/{slug}-{uuid.uuid4().hex}.parquet"
+    path = f"{table.name}/{slug}-{attempt}.parquet"
     store.files.create(path, data)
     return StoredFile(path, len(rows), len(data), {slug: 1}, 1)

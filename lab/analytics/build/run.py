@@ -238,7 +238,8 @@ def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntr
         if ledger[branch].state != "gone"
     }
     if noted:
-        publish(store, base, Changes(ledger=noted, touched=set(noted), began_ms=int(time.time() * 1_000)))
+        with attempts.attempted(store):
+            publish(store, base, Changes(ledger=noted, touched=set(noted), began_ms=int(time.time() * 1_000)))
 
 
 def _make(job: Job, plan: Plan, wanted: Wanted, attempt: attempts.Attempt) -> list[CheckResult]:

@@ -26,6 +26,7 @@ from lab.analytics.build.unit import Made
 from lab.analytics.failures import explained
 from lab.analytics.jvm import MORE_MEMORY, SparkError
 from lab.analytics.session import Spark
+from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
@@ -244,4 +245,5 @@ def forget_run(run: str, place: str | None) -> int:
 def _drop(store: Store, found: Build, branches: set[str]) -> None:
     changes = drop_units(found, dict.fromkeys(found.tables, branches))
     changes.dropped |= branches
-    publish(store, found, changes)
+    with attempted(store):
+        publish(store, found, changes)

@@ -12,7 +12,8 @@ import msgspec
 from lab.analytics.store.builds import Store
 from lab.analytics.store.chunks import packed, unpacked
 
-_FOLDER = "_attempts"
+FOLDER = "_attempts"
+"""Of the files that record them."""
 STALE_S = 3_600.0
 """An attempt on another machine without a sign of life for this long counts as dead."""
 
@@ -92,7 +93,7 @@ def sweep(store: Store) -> int:
 def attempts(store: Store) -> list[Attempt]:
     """All recorded attempts."""
     found = []
-    for name in store.files.names(_FOLDER):
+    for name in store.files.names(FOLDER):
         try:
             found.append(unpacked(store.files.read(name), Attempt))
         except FileNotFoundError:
@@ -114,4 +115,4 @@ def _listed(store: Store) -> set[str]:
 
 
 def _name(attempt: Attempt) -> str:
-    return f"{_FOLDER}/{attempt.id}.json.zst"
+    return f"{FOLDER}/{attempt.id}.json.zst"

@@ -4,7 +4,6 @@ deleted.
 The next build makes it again, without them. Does not need a JVM.
 """
 
-import uuid
 from collections.abc import Set
 
 import msgspec
@@ -12,12 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store, StoredFile
-from lab.analytics.store.publish import Changes, TableChange, publish
+from lab.analytics.store.publish import Changes, ConflictError, TableChange, publish
 from lab.analytics.store.reading import rows
 from lab.analytics.store.vacuum import vacuum
 
 ACTS = "bronze.acts"
+MAX_TRIES = 5
 UNITS = ("log", "class", "all")
 """The units of tables that are made of acts."""
 _NAMING = ("log", "who", "payload")
@@ -42,19 +43,25 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
     """Removes people and whole logs from all tables, including older and pinned builds. Returns the number of removed
     acts.
 
+    Args:
+        store: the tables.
+        build: the newest build. If another one is published meanwhile, the erasure begins again with that.
+        people: pseudonyms.
+        logs: names of logs.
+
     Raises:
-        ConflictError: a build in progress uses the same logs.
+        ConflictError: other builds that use the same logs were always published first.
         NotErasedError: a file still contains one of the people.
     """
-    ledger = build.ledger()
-    gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
-    every = {name for name, entry in ledger.items() if entry.unit == "log"}
-    changes = Changes(touched=set(every), dropped=set(gone & every))
-    for name, state in build.file.tables.items():
-        if state.unit in UNITS:
-            changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
-    count = _rewrite(store, build, changes, people)
-    publish(store, build, changes)
+    for tries in range(MAX_TRIES):
+        try:
+            count, gone = _published(store, build, people, logs)
+            break
+        except ConflictError:
+            newest = store.newest()
+            if newest is None or tries == MAX_TRIES - 1:
+                raise
+            build = newest
     for number in store.pinned():
         store.pin(number, is_pinned=False)
     vacuum(store, keep=1, young_s=0)
@@ -65,7 +72,22 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
     return count
 
 
-def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str]) -> int:
+def _published(store: Store, build: Build, people: Set[str], logs: Set[str]) -> tuple[int, Set[str]]:
+    """Publishes a build without the people and logs. Returns the number of removed acts, and the removed logs."""
+    ledger = build.ledger()
+    gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
+    every = {name for name, entry in ledger.items() if entry.unit == "log"}
+    changes = Changes(touched=set(every), dropped=set(gone & every))
+    for name, state in build.file.tables.items():
+        if state.unit in UNITS:
+            changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
+    with attempted(store) as attempt:
+        count = _rewrite(store, build, changes, people, attempt.id)
+        publish(store, build, changes)
+    return count, gone
+
+
+def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str], attempt: str) -> int:
     """Writes the remaining acts as one file. Returns the number of removed ones."""
     acts = rows(store, build, ACTS)
     if acts is None:
@@ -76,17 +98,17 @@ def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str]) -> 
     units = {log: seq for log, seq in build.made_to(ACTS).items() if log not in changes.dropped}
     if units:
         first = next(file for file in build.entries(ACTS) if file.units)
-        path, size = _written(store, left) if left.num_rows else ("", 0)
+        path, size = _written(store, left, attempt) if left.num_rows else ("", 0)
         file = StoredFile(path, left.num_rows, size, units, len(units), first.code)
         changes.tables[ACTS].files.append(file)
     return int(acts.num_rows - left.num_rows)
 
 
-def _written(store: Store, table: pa.Table) -> tuple[str, int]:
+def _written(store: Store, table: pa.Table, attempt: str) -> tuple[str, int]:
     sink = pa.BufferOutputStream()
     pq.write_table(table.sort_by([("log", "ascending"), ("seq", "ascending")]), sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    path = f"{ACTS}/erased-{uuid.uuid4().hex}.parquet"
+    path = f"{ACTS}/erased-{attempt}.parquet"
     store.files.create(path, data)
     return path, len(data)
 

@@ -1,5 +1,6 @@
 """Deletes old builds, and the files that only they list."""
 
+import contextlib
 import time
 from dataclasses import dataclass
 
@@ -27,6 +28,10 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
     """
     done = Vacuumed()
     attempts.sweep(store)
+    # Before the attempts, and these before the builds: an attempt that wrote one of the files is still in progress, or
+    # its build is among them.
+    written = list(store.files.names(""))
+    alive = [attempt.id for attempt in attempts.attempts(store)]
     builds = [store.build(number) for number in store.numbers()]
     if not builds:
         return done
@@ -42,16 +47,18 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
         if build not in kept:
             store.files.delete(build_name(build.number))
             done.builds += 1
-    alive = [attempt.id for attempt in attempts.attempts(store)]
-    for name in store.files.names(""):
+    # Chunks last, which an attempt that has begun since may have found.
+    for name in sorted(written, key=lambda name: name.startswith(CHUNKS)):
         if not _is_derived(name) or name in names or any(attempt in name for attempt in alive):
             continue
-        if alive and name.startswith(CHUNKS):
+        if name.startswith(CHUNKS) and (alive or any(store.files.names(attempts.FOLDER))):
             # An attempt may have written or found it, and may be about to list it.
             continue
-        done.bytes += store.files.size(name)
+        with contextlib.suppress(FileNotFoundError):
+            # Another process may have deleted it.
+            done.bytes += store.files.size(name)
+            done.files += 1
         store.files.delete(name)
-        done.files += 1
     return done
 
 
