@@ -18,7 +18,7 @@ MAX_WHY = 500
 
 
 def key_of(cell: Cell, engine: str) -> str:
-    """The key of a result: cluster, workload, seed and version of the core.
+    """The key of a result: cluster, workload, seed, and version of the code (`lab.studies.version`).
 
     Line numbers in the file are not part of it.
     """

@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand, CommandError
 from broker_core.texts import render
 from lab.analytics.cli.making import spark, store_at
 from lab.analytics.jvm import SparkError
-from lab.recordings.checkpoints import engine_version
 from lab.studies.compiler import MAX_CELLS, read_study
 from lab.studies.definition import Result, Study
 from lab.studies.gold import publish_study
 from lab.studies.results import Finished, write_whole
 from lab.studies.runner import AllStopped, Progress, SparkWorkers, ThisProcess, Workers, run_study
 from lab.studies.summary import Found, series_of, summarize
+from lab.studies.version import code_version
 from lab.texts.refusal import Refusal
 
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
     def _run(self, path: Path, study: Study, options: dict[str, Any]) -> None:
         folder = Path(settings.DATA) / "studies" / study.slug
-        engine = engine_version()
+        engine = code_version()
         try:
             with _workers(in_process=options["no_spark"]) as workers:
                 results = run_study(study, engine, Finished(folder / "cells"), workers, self._say)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from lab.analytics.cli.making import spark
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Store
 from lab.analytics.store.reading import rows
+from lab.studies import version
 from lab.studies.cell import run_cell
 from lab.studies.compiler import StudyError, compile_study
 from lab.studies.definition import Cell, Result
@@ -135,6 +137,35 @@ def test_stopped_study_resumes(tmp_path: Path):
     # Another version of the core may give other results.
     run_study(study, "other", Finished(tmp_path), again, quiet)
     assert len(again.cells) == 4
+
+
+def test_results_of_other_measures_are_not_reused(
+    tmp_path: Path, settings: PytestSettings, monkeypatch: pytest.MonkeyPatch
+):
+    settings.DATA, settings.TABLES = tmp_path, tmp_path / "tables"
+    for path in version.sources():
+        copy = tmp_path / "code" / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    monkeypatch.setattr(version, "_ROOT", tmp_path / "code")
+    version.code_version.cache_clear()
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+
+    def run_cells() -> int:
+        said = StringIO()
+        call_command("study", file, "--no-spark", stdout=said)
+        return said.getvalue().count(" of 4 clusters")
+
+    assert run_cells() > 0
+    assert run_cells() == 0
+    for name in ("studies/measures.py", "trials/trial.py", "runtime/headless/booted.py"):
+        changed = tmp_path / "code" / "lab" / name
+        changed.write_text(changed.read_text() + "# measures otherwise\n")
+        version.code_version.cache_clear()
+        assert run_cells() > 0, name
+    monkeypatch.undo()
+    version.code_version.cache_clear()
 
 
 def test_the_same_seed_gives_the_same_digest_in_spark(tmp_path: Path, session: SparkSession):
