@@ -1,6 +1,5 @@
 """Runs the unfinished cells of a study, in this process or as Spark tasks."""
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -18,12 +17,16 @@ if TYPE_CHECKING:
 BATCH_S = 4.0
 """Intended duration of a batch of cells: results are stored, and cancellation takes effect, by batches."""
 MAX_BATCH = 2_000
+MAX_CORES = 65_536
 
 
 class Workers(Protocol):
     """Runs cells."""
 
-    cores: int
+    @property
+    def cores(self) -> int:
+        """Number of cells that run at the same time."""
+        ...
 
     def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
         """The results of some cells, in any order."""
@@ -41,14 +44,19 @@ class ThisProcess:
 
 
 class SparkWorkers:
-    """Runs cells as tasks of a Spark session, on this machine or on a cluster."""
+    """Runs cells as tasks of a Spark session, on this machine or on a cluster.
+
+    `cores`: those of the session, which may get more while a study runs, unless a number is given.
+    """
 
     def __init__(self, session: "SparkSession", cores: int | None = None) -> None:
         self._session = session
-        self.cores = cores or os.cpu_count() or 1
+        self._given = cores
+        self.cores = cores or parallelism(session)
 
     def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
         """A task takes a few cells, so that faster cores take more tasks."""
+        self.cores = self._given or parallelism(self._session)
         # Only what Spark needs: cells are serialized with the function.
         encoded = [msgspec.json.encode(cell) for cell in cells]
         tasks = min(len(cells), 4 * self.cores)
@@ -69,6 +77,15 @@ class SparkWorkers:
 
         frame = self._session.range(0, len(cells), 1, tasks).mapInArrow(run_some, "result binary")
         return [msgspec.json.decode(row.result, type=Result) for row in frame.collect()]
+
+
+def parallelism(session: "SparkSession") -> int:
+    """The number of tasks that Spark runs at the same time, also where a Spark Connect server hides its cores."""
+    from pyspark.sql import functions as F
+
+    # Without a number, Spark makes as many partitions as there are cores.
+    parts = session.range(MAX_CORES).select(F.spark_partition_id().alias("part"))
+    return max(1, parts.distinct().count())
 
 
 class Progress(msgspec.Struct):

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from django.core.management import CommandError, call_command
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pytest_django.fixtures import Settings as PytestSettings
 
@@ -174,6 +175,18 @@ def test_the_same_seed_gives_the_same_digest_in_spark(tmp_path: Path, session: S
     there = run_study(study, "e", Finished(tmp_path / "there"), SparkWorkers(session, 2), quiet)
     assert [(one.digest, one.values) for one in here] == [(one.digest, one.values) for one in there]
     assert len({one.digest for one in here}) == 4
+
+
+def test_tasks_are_as_many_as_the_session_has_cores(session: SparkSession, monkeypatch: pytest.MonkeyPatch):
+    cells = compile_study(SMALL, "study.toml").cells[:1]
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert SparkWorkers(session).cores == session.sparkContext.defaultParallelism
+    # As of a cluster; more executors join later.
+    monkeypatch.setattr(SparkContext, "defaultParallelism", property(lambda _: 48))
+    workers = SparkWorkers(session)
+    assert workers.cores == 48
+    monkeypatch.setattr(SparkContext, "defaultParallelism", property(lambda _: 64))
+    assert len(workers.run(cells, "e")) == 1 and workers.cores == 64
 
 
 def test_a_line_that_fails_stops_its_cell_and_is_named(tmp_path: Path):
