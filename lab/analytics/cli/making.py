@@ -21,7 +21,7 @@ from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import every_log, logs
 from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
-from lab.analytics.build.run import Outcome, Wanted, build
+from lab.analytics.build.run import MAX_TRIES, Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.failures import explained
 from lab.analytics.jvm import MORE_MEMORY, SparkError
@@ -30,7 +30,7 @@ from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
-from lab.analytics.store.publish import drop_units, publish
+from lab.analytics.store.publish import ConflictError, drop_units, publish
 from lab.analytics.tables.registry import matching
 
 if TYPE_CHECKING:
@@ -243,7 +243,17 @@ def forget_run(run: str, place: str | None) -> int:
 
 
 def _drop(store: Store, found: Build, branches: set[str]) -> None:
-    changes = drop_units(found, dict.fromkeys(found.tables, branches))
-    changes.dropped |= branches
-    with attempted(store):
-        publish(store, found, changes)
+    """Removes branches from the tables. Raises ConflictError if other builds of them were always published first."""
+    for tries in range(MAX_TRIES):
+        changes = drop_units(found, dict.fromkeys(found.tables, branches))
+        changes.dropped |= branches
+        try:
+            with attempted(store):
+                publish(store, found, changes)
+        except ConflictError:
+            newest = store.newest()
+            if newest is None or tries == MAX_TRIES - 1:
+                raise
+            found = newest
+        else:
+            return

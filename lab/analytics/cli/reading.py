@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lab.analytics.build.events import EVENTS, STORED
 from lab.analytics.cli.making import AnalyticsError, named, newest, spark
+from lab.analytics.gold.learning.lessons import MIN_LEARNERS
 from lab.analytics.serve.sql_box import ask
 from lab.analytics.serve.visible import EVERYTHING
 from lab.analytics.store.builds import Build, Store
@@ -24,8 +26,18 @@ from lab.texts.refusal import Refusal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_NAMED = re.compile(r"\b(bronze|silver|gold)\.(\w+)\b")
+_ASIDE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|--[^\n]*|/\*.*?\*/"""
+"""Text literals and comments of Spark SQL."""
+_NAMED = re.compile(rf"{_ASIDE}|\b(bronze|silver|gold)\.(\w+)\b", re.DOTALL)
+"""A name of a table is in the groups; what is put aside leaves them empty."""
 MAX_PRINTED = 10_000
+_SIZES = ("learners", "answers")
+"""The number of people that a row of statistics is about."""
+_OF_PARTS = {
+    "n": ("difficulty", "p_mean", "brier_mean", "gap"), "with_hint": ("right_with_hint",),
+    "without_hint": ("right_without_hint",),
+}  # fmt: skip
+"""Figures about some of the people of a row, by their number."""
 
 
 def status(place: str | None) -> dict[str, Any]:
@@ -123,12 +135,12 @@ def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]
     from pyspark.errors import PySparkException
 
     store, found = newest(place)
-    asked = {f"{layer}.{name}" for layer, name in _NAMED.findall(query)}
+    asked = {f"{layer}.{name}" for layer, name in _NAMED.findall(query) if name}
     with spark() as session:
         try:
             for name in sorted(asked & set(found.tables)):
                 _view(session().read, store, found, name).createOrReplaceTempView(name.replace(".", "_"))
-            frame = session().sql(_NAMED.sub(r"\1_\2", query))
+            frame = session().sql(_NAMED.sub(lambda one: f"{one[1]}_{one[2]}" if one[1] else one[0], query))
             return frame.columns, [tuple(row) for row in frame.limit(MAX_PRINTED).collect()]
         except PySparkException as error:
             raise AnalyticsError(f"Spark rejects the query: {str(error).splitlines()[0]}") from None
@@ -162,8 +174,27 @@ def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
     return frame
 
 
+def _without_people(declared: Table, table: pa.Table) -> pa.Table:
+    """The rows without columns that identify a person; of statistics over people, the groups of at least five, with
+    null for a figure about fewer of them.
+    """
+    table = table.drop_columns([one.name for one in declared.stored if one.personal and one.name in table.column_names])
+    count = next((one for one in _SIZES if one in table.column_names), None)
+    if declared.layer != "gold" or declared.unit not in ("class", "all") or count is None:
+        return table
+    table = table.filter(pc.greater_equal(table[count], MIN_LEARNERS))
+    for size, names in _OF_PARTS.items():
+        for name in (name for name in names if size in table.column_names and name in table.column_names):
+            is_large = pc.greater_equal(table[size], MIN_LEARNERS)
+            shown = pc.if_else(is_large, table[name], pa.scalar(None, table[name].type))
+            table = table.set_column(table.schema.get_field_index(name), name, shown)
+    return table
+
+
 def export(name: str, target: Path, runs: Sequence[str] | None, place: str | None, *, has_people: bool) -> int:
     """Writes a table as CSV (RFC 4180, UTF-8) or Parquet, by the file extension; returns the number of rows.
+
+    Without `has_people`, columns that identify a person and groups of fewer than five people are left out.
 
     Raises AnalyticsError for another extension, an unknown table or run, or a file that cannot be written, which is
     then as it was.
@@ -174,8 +205,7 @@ def export(name: str, target: Path, runs: Sequence[str] | None, place: str | Non
     full = named(name)[0]
     table = _rows(store, found, full, runs)
     if not has_people:
-        personal = {column.name for column in STORED[full].stored if column.personal}
-        table = table.drop_columns([one for one in table.column_names if one in personal])
+        table = _without_people(STORED[full], table)
     table = with_texts(table)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:

@@ -16,6 +16,7 @@ from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError
 from lab.analytics.store.csv_text import as_csv, csv_of
 from lab.analytics.store.objects import PlaceError
+from lab.analytics.store.publish import ConflictError
 from lab.analytics.store.vacuum import vacuum
 from lab.analytics.tables.described import described
 
@@ -70,7 +71,9 @@ class Command(BaseCommand):
         export.add_argument("table")
         export.add_argument("--to", required=True, metavar="FILE")
         export.add_argument("--runs")
-        export.add_argument("--no-people", action="store_true", help="leave out columns that lead to a person")
+        export.add_argument(
+            "--no-people", action="store_true", help="leave out columns that lead to a person, and groups below five"
+        )
         clean = verb("vacuum", "delete builds that nobody needs, and rows older than HIGHWATER_TABLE_DAYS")
         clean.add_argument("--keep", type=int, default=3)
         pin = verb("pin", "have vacuum keep a build")
@@ -96,8 +99,8 @@ class Command(BaseCommand):
             said = "Cancelled. What was published before stays, and what was not is deleted; the same command goes on."
             raise CommandError(said, returncode=130) from None
         except Exception as error:
-            # Only a build writes, and its errors are reported to all users.
-            if options["verb"] != "build" and not isinstance(error, OSError):
+            # The errors of a build are reported to all users, and so is what other verbs that write may meet.
+            if options["verb"] != "build" and not isinstance(error, OSError | ConflictError):
                 raise
             place = options["tables_at"] or str(settings.TABLES)
             refusal = explained(error, place, Path(settings.DATA) / "spark.log")

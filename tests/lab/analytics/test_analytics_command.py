@@ -104,6 +104,13 @@ def test_events_are_a_table_for_every_verb(built: Path, session: SparkSession) -
     assert "payload" not in path.read_text().splitlines()[0]
 
 
+def test_names_of_tables_in_texts_and_comments_of_a_query_stay(built: Path) -> None:
+    query = """select 'silver.batches' as one, "it's \\" gold.x" as two -- of silver.batches
+        from silver.batches /* not
+        gold.nope */ limit 1"""
+    assert json.loads(said("sql", query, "--json")) == [{"one": "silver.batches", "two": "it's \" gold.x"}]
+
+
 #: one lab for all tests, since refused commands change nothing
 REFUSED = {
     ("build", "--runs", "nope"): "There is no recording of run nope",

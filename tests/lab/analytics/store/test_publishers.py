@@ -1,12 +1,14 @@
 """All that publishes builds, while other processes delete what no build lists."""
 
+from csv import DictReader
 from pathlib import Path
 
+import msgspec
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from lab.analytics.cli.making import forget_run
-from lab.analytics.store.builds import Store
+from lab.analytics.store.builds import Build, BuildFile, Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.files import LocalFiles
 from lab.analytics.store.reading import rows
@@ -14,7 +16,7 @@ from lab.analytics.store.vacuum import vacuum
 from tests.support.analytics.hand_made import publish_rows
 from tests.support.analytics.studies import SMALL
 
-ACTS = {"log": "class:kite", "seq": 1, "kind": "Voted"}
+ACTS = {"log": "class:kite", "seq": 1, "kind": "Voted", "payload": "{}"}
 SUMMARIES = [{"run": name, "branch": f"{name}/main", "events": 1} for name in ("r1", "r2")]
 PEOPLE = ("a" * 26, "b" * 26)
 
@@ -69,6 +71,49 @@ def test_a_study_is_published_in_tables_that_are_being_vacuumed(vacuumed: Store,
     call_command("study", file, "--no-spark", "--tables-at", vacuumed.files.address)
     assert stored(vacuumed, "gold.study_cells", "study") == ["small"]
     assert stored(vacuumed, "gold.run_summary", "run") == ["r1", "r2"]
+
+
+def test_other_builds_that_are_published_first_do_not_stop_the_removal_of_a_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One build of the same run is published in between; when there always is one, a sentence says so."""
+    create, others = Store.create, iter(range(99))
+
+    def overtaken(self: Store, file: BuildFile) -> Build:
+        if next(others, None) is not None:
+            newest = self.newest()
+            assert newest is not None
+            create(self, msgspec.structs.replace(newest.file, build=file.build, touched=("r1/main",)))
+        return create(self, file)
+
+    monkeypatch.setattr(Store, "create", overtaken)
+    with pytest.raises(CommandError, match="Other builds"):
+        call_command("analytics", "--tables-at", store.files.address, "forget", "--run", "r1")
+    others = iter(range(1))
+    call_command("analytics", "--tables-at", store.files.address, "forget", "--run", "r1")
+    assert stored(store, "gold.run_summary", "run") == ["r2"]
+
+
+def test_small_groups_are_left_out_with_the_people(store: Store, tmp_path: Path) -> None:
+    item = {"class": "kite", "lesson": "acks", "difficulty": 0.5, "right_with_hint": 0.5}
+    items = [
+        {**item, "step": "small", "learners": 4, "n": 4, "with_hint": 2},
+        {**item, "step": "large", "learners": 9, "n": 9, "with_hint": 2},
+        {**item, "step": "half", "learners": 9, "n": 4, "with_hint": 2},
+    ]
+    polls = [{"class": "kite", "poll": 1, "round": round, "answers": answers} for round, answers in ((1, 4), (2, 5))]
+    people = [{"class": "kite", "mistakes": "a", "learners": count, "members": [PEOPLE[0]]} for count in (5,)]
+    publish_rows(store, {"gold.item_statistics": items, "gold.poll_rounds": polls, "gold.mistake_groups": people})
+
+    def exported(table: str) -> list[dict[str, str]]:
+        to = tmp_path / "table.csv"
+        call_command("analytics", "--tables-at", store.files.address, "export", table, "--to", str(to), "--no-people")
+        return list(DictReader(to.open()))
+
+    found = {row["step"]: (row["difficulty"], row["right_with_hint"]) for row in exported("gold.item_statistics")}
+    assert found == {"large": ("0.5", ""), "half": ("", "")}
+    assert [row["round"] for row in exported("gold.poll_rounds")] == ["2"]
+    assert "members" not in exported("gold.mistake_groups")[0]
 
 
 def test_vacuum_keeps_what_a_build_published_while_it_looked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
