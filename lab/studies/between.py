@@ -9,7 +9,7 @@ from typing import Any
 from lab.analytics.compare import MEASURES, MORE_IS_BETTER, Difference, compare
 from lab.analytics.figures.learners import height_of
 from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, Figure, Rows, Words, bars
-from lab.studies.figure import HEIGHT, shown
+from lab.studies.figure import HEIGHT, heads_of, shown
 from lab.studies.summary import spread_of
 
 PAIR_BY = "seed"
@@ -121,7 +121,10 @@ def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words
     return {
         "measure": "overview", "title": words("compare.overview"), "unit": words("compare.percent"), "said": said,
         "figure": figure,
-        "table": {"columns": columns, "rows": [_row(one, is_known=is_known) for one in found]},
+        "table": {
+            "columns": columns, "heads": heads_of(columns, words),
+            "rows": [_row(one, is_known=is_known) for one in found],
+        },
     }  # fmt: skip
 
 
@@ -163,11 +166,15 @@ def _measure(one: Difference, left: Rows, right: Rows, words: Words) -> dict[str
         "xaxis": {"tickvals": [0, 1], "ticktext": list(SIDES), "range": [-0.5, 1.5]},
         "yaxis": {"title": unit, "rangemode": "tozero"},
     }  # fmt: skip
+    columns = ("side", "run", "branch", "seed")
     return {
         "measure": one.measure, "title": name, "unit": unit,
         "said": _sentence(one, name, said_unit, words, is_known=_is_known([one], left, right)),
         "figure": {"data": data, "layout": layout},
-        "table": {"columns": ("side", "run", "branch", "seed", one.measure.replace("_us", "_ms")), "rows": rows},
+        "table": {
+            "columns": (*columns, one.measure.replace("_us", "_ms")),
+            "heads": [*heads_of(columns, words), _with_unit_of(name, unit_of(one.measure), words)], "rows": rows,
+        },
     }  # fmt: skip
 
 
@@ -221,6 +228,10 @@ def _with_unit(value: float, unit: str) -> str:
 
 def _signed(value: float) -> str:
     return f"+{shown(value)}" if value > 0 else shown(value).replace("-", "−")
+
+
+def _with_unit_of(name: str, unit: str, words: Words) -> str:
+    return name if unit == "count" else words("analytics.head", said=name, unit=words(f"compare.unit.{unit}"))
 
 
 def _rounded(value: float) -> float:
@@ -289,10 +300,11 @@ def _latencies(
         "yaxis": {"title": words("analytics.share"), "range": [0, 102], "ticksuffix": " %"},
     }  # fmt: skip
     (a50, a99), (b50, b99) = halves
+    columns = ("side", "latency_ms", "share")
     rows = [[side, ms, share] for side, points in zip(SIDES, distributions, strict=True) for ms, share in points]
     return {
         "measure": "latency", "title": words("analytics.latency"), "unit": words("compare.unit.ms"),
         "said": words("compare.latency_said", a50=a50, b50=b50, a99=a99, b99=b99),
         "figure": {"data": data, "layout": layout},
-        "table": {"columns": ("side", "latency_ms", "share"), "rows": rows},
+        "table": {"columns": columns, "heads": heads_of(columns, words), "rows": rows},
     }  # fmt: skip

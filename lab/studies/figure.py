@@ -11,6 +11,7 @@ from lab.studies.summary import Found, PointFound, Spread, series_of
 HEIGHT = 320
 _SPREAD = 0.5
 """Share of the width of a value of the axis that the points of its series take."""
+_AXES = (ERA_AXIS, FAULT_AXIS)
 _STATISTICS = ("median", "low", "high", "p05", "p25", "p75", "p95", "mean")
 
 
@@ -28,11 +29,14 @@ def charts_of(found: Found, words: Words) -> list[dict[str, Any]]:
             "unit": words(f"studies.unit.{MEASURES[measure].unit}"),
             "said": sentence(found, measure, words),
             "figure": figure_of(found, measure, words),
-            "table": {"columns": columns_of(found), "rows": rows_of(found, measure)},
+            "table": {
+                "columns": columns_of(found), "heads": heads_of(columns_of(found), words),
+                "rows": rows_of(found, measure),
+            },
         }
         for measure in found.measures
         if any(measure in point.measures for point in found.points)
-    ]
+    ]  # fmt: skip
 
 
 def sentence(found: Found, measure: str, words: Words) -> str:
@@ -56,7 +60,7 @@ def _place(found: Found, point: PointFound, words: Words) -> str:
 
 def axis_name(name: str, words: Words) -> str:
     """Names of settings are not translated; those of the era and the fault are."""
-    return words(f"studies.axis.{name}") if name in (ERA_AXIS, FAULT_AXIS) else name
+    return words(f"studies.axis.{name}") if name in _AXES else name
 
 
 def shown(value: float) -> str:
@@ -132,6 +136,11 @@ def _are_numbers(values: Sequence[str]) -> bool:
 def columns_of(found: Found) -> list[str]:
     """The columns of the table of a chart and of the CSV."""
     return [*(name for name, values in found.axes.items() if len(values) > 1), "runs", *_STATISTICS]
+
+
+def heads_of(columns: Sequence[str], words: Words) -> list[str]:
+    """The heads of columns in the reader's language. Names of settings are not translated."""
+    return [axis_name(one, words) if one in _AXES else words.value("studies.column", one) for one in columns]
 
 
 def rows_of(found: Found, measure: str) -> list[list[str | int | float]]:

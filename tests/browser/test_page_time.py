@@ -12,6 +12,7 @@ from devtools.tour.lab_page import newest_event
 from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
+from lab.analytics.serve.heads import with_heads
 from lab.exercises.loader import exercises
 from tests.support.lab_page import (
     MODULES,
@@ -248,8 +249,10 @@ def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
         {"fault": "stopped", "subject": "2", "other": "", "from_seq": 5, "from_us": 1_200_000, "to_us": 2_000_000},
         {"fault": "link cut", "subject": "b1", "other": "b3", "from_seq": 6, "from_us": 2_200_000, "to_us": None},
     ]
-    isr = figure_of(STORED["isr"], roles, Words("en"), internal=False)
-    offsets = figure_of(STORED["offsets"], positions, Words("en"), roles, internal=False)
+    isr, offsets = (
+        with_heads(figure_of(STORED[name], rows, Words("en"), *beside, internal=False) or {}, STORED[name], "en")
+        for name, rows, beside in (("isr", roles, ()), ("offsets", positions, (roles,)))
+    )
     # the next answer comes when the page has shown what the one before it says, and is given until then
     stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": [], "bands": [], "faults": 0}
     address = f"/api/runs/{page.url.split('/r/')[1].split('/')[0]}/main/analytics/tables.json"
@@ -285,6 +288,9 @@ def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
     expect(page.get_by_role("heading", name="LEO and high watermark")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     has_theme_and_faults(page)
+    expect(page.locator("hw-chart").nth(1).locator("th")).to_contain_text(
+        ["topic", "partition", "broker", "role of the"]
+    )
     marks = page.evaluate("document.querySelector('.plot').data.flatMap(({customdata}) => customdata)")
     assert [1_000_000, 9] in marks
     box = page.locator(".plot").first.bounding_box()

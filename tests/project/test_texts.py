@@ -43,7 +43,10 @@ BEGUN = [
     re.compile(r"""f["']([a-z_]+\.[\w.]*)\{"""),
     re.compile(r"""["']([a-z_]+\.[\w.]*)["'] \+"""),
 ]
-FAMILY = [re.compile(r"""{%\s*t_of\s+["']([a-z_.]+)["']"""), re.compile(r"""\bword\("([a-z_.]+)", """)]
+FAMILY = [
+    re.compile(r"""{%\s*t_of\s+["']([a-z_.]+)["']"""), re.compile(r"""\bword\("([a-z_.]+)", """),
+    re.compile(r"""\.value\("([a-z_.]+)", """), re.compile(r"""\bvalues={"\w+": "([a-z_.]+)"""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))

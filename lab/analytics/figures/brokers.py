@@ -70,6 +70,6 @@ FIGURES = (
     Stored(
         "disk_growth", "gold.disk_growth",
         ("broker", "topic", "at_us", "bucket_us", "why", "appended_bytes", "removed_bytes", "fsyncs"), disk_growth,
-        is_per_partition=False,
+        is_per_partition=False, values={"why": "analytics.disk"},
     ),
 )  # fmt: skip

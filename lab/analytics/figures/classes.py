@@ -127,7 +127,7 @@ FIGURES = (
         is_per_partition=False,
     ),
     Stored("class_stuck", "gold.stuck_points", ("lesson", "step", "learners", "episodes", "by_reason", "median_s"),
-           stuck, is_per_partition=False),
+           stuck, is_per_partition=False, values={"by_reason": "analytics.stuck"}),
     Stored("class_times", "gold.item_statistics", TIMES, share_of_time, is_per_partition=False),
     Stored("class_items", "gold.item_statistics", ITEMS, items, is_per_partition=False),
     Stored(

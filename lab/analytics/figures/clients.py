@@ -70,7 +70,7 @@ def batch_fill(rows: Rows, words: Words) -> Figure:
         line |= {
             "mode": "markers",
             "marker": {"color": colour, "size": 6, "symbol": [symbols.get(why, "diamond") for why in closed]},
-            "text": closed,
+            "text": [words.value("analytics.closed_by", why) for why in closed],
             "hovertemplate": f"{name}: %{{y:.1f}} · %{{text}}<br>%{{x:.3f}} s<extra></extra>",
         }
         data.append(line)
@@ -152,23 +152,23 @@ FIGURES = (
     Stored(
         "batch_fill", "gold.batch_fill",
         ("client", "at_us", "batches", "mean_records", "mean_bytes", "linger_us", "closed_by"), batch_fill,
-        is_per_partition=False,
+        is_per_partition=False, values={"closed_by": "analytics.closed_by"},
     ),
     Stored(
         "produce_stages", "gold.produce_stages",
         ("acks", "stage", "stage_no", "at_us", "bucket_us", "batches", "p50_us", "p99_us"), produce_stages,
-        is_per_partition=False,
+        is_per_partition=False, values={"stage": "analytics.produce"},
     ),
     Stored(
         "rebalances", "gold.rebalances",
         ("group", "generation_id", "at_us", "why", "prepared_us", "completed_us", "stable_us", "members",
          "moved_partitions", "stop_the_world_us", "stopped_us", "unowned_us", "by_member"),
-        rebalances, is_per_partition=False,
+        rebalances, is_per_partition=False, values={"by_member": "value"},
     ),
     Stored(
         "transactions", "gold.transaction_spans",
         ("transactional_id", "at_us", "begun_us", "decided_us", "completed_us", "open_us", "result", "partitions",
          "held_us", "why"),
-        transactions, is_per_partition=False,
+        transactions, is_per_partition=False, values={"result": "analytics.result"},
     ),
 )  # fmt: skip

@@ -326,9 +326,9 @@ _ROLE_COLUMNS = ("topic", "partition", "broker", "role", "from_us", "to_us", "at
 FIGURES = (
     Stored(
         "offsets", "gold.offset_steps", ("topic", "partition", "broker", "measure", "at_us", "value"), offsets,
-        beside=(("gold.role_spans", _ROLE_COLUMNS),),
+        beside=(("gold.role_spans", _ROLE_COLUMNS),), values={"measure": "analytics.measure"},
     ),
-    Stored("isr", "gold.role_spans", _ROLE_COLUMNS, isr),
+    Stored("isr", "gold.role_spans", _ROLE_COLUMNS, isr, values={"role": "role"}),
     Stored(
         "latency", "gold.commit_latency", ("acks", "share", "latency_us", "batches", "at_us"), latency,
         is_per_partition=False,

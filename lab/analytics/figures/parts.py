@@ -1,8 +1,8 @@
 """Shared parts of the charts of stored tables."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from broker_core.partitions import partition_name
@@ -28,15 +28,19 @@ class Words:
     """The texts of the figures in one language."""
 
     def __init__(self, language: str) -> None:
-        self._language = language
+        self.language = language
 
     def __call__(self, key: str, **values: Value) -> str:
-        return translate(self._language, key, **values)
+        return translate(self.language, key, **values)
 
     def state(self, name: str) -> str:
         """A state of the core in words; its name if there are none, as in a recording of another version."""
-        key = f"value.{name.replace(' ', '_')}"
-        return self(key) if key in catalogue(self._language) else name
+        return self.value("value", name)
+
+    def value(self, family: str, name: str) -> str:
+        """A value of a column in words: the text of a family, as `role`; the value itself if there is none."""
+        key = f"{family}.{name.replace(' ', '_')}"
+        return self(key) if key in catalogue(self.language) else name
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Stored:
         make: makes a figure from rows, words, and the rows of the tables `beside`. Called with at least one row.
         is_per_partition: rows belong to partitions, so that internal topics may be left out.
         beside: other tables that it reads, each with its columns.
+        values: columns whose values have texts, each with the family of these texts.
     """
 
     name: str
@@ -58,6 +63,7 @@ class Stored:
     make: Callable[..., Figure]
     is_per_partition: bool = True
     beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_internal(topic: str | None) -> bool:

@@ -1,6 +1,7 @@
 """The charts of stored tables: one list for the server and the page."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lab.analytics.figures import brokers, clients, first, replication
 from lab.analytics.figures.parts import Figure, Row, Rows, Stored, Words, is_internal
@@ -31,10 +32,27 @@ def figure_of(
         return None
     table = {
         "columns": list(stored.columns),
-        "rows": [[row[name] for name in stored.columns] for row in chosen[:ROWS_SHOWN]],
+        "rows": [
+            [_cell(row[name], stored.values.get(name), words) for name in stored.columns] for row in chosen[:ROWS_SHOWN]
+        ],
         "count": len(chosen),
     }
     return {**stored.make(chosen, words, *beside), "table": table}
+
+
+def _cell(value: Any, family: str | None, words: Words) -> Any:
+    """A value in words if it has some: a name, counts by name, or the phases of members."""
+    if family is None or value is None:
+        return value
+    if isinstance(value, str):
+        return words.value(family, value)
+    if isinstance(value, list):
+        return [_cell(one, family, words) for one in value]
+    if isinstance(value, tuple):
+        return [words.value(family, value[0]), *value[1:]]
+    if isinstance(value, dict) and "phase" in value:
+        return {**value, "phase": words.value(family, value["phase"])}
+    return value
 
 
 def internal_partitions(roles: Sequence[Row]) -> int:

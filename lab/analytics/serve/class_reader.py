@@ -10,6 +10,7 @@ from lab.analytics.figures import classes, lessons
 from lab.analytics.figures.parts import Figure, Row, Stored, Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.serve.gold_reader import of_newest
+from lab.analytics.serve.heads import with_heads
 from lab.analytics.serve.learning_reader import Scene, only_tags, prepared, shown_tags
 from lab.analytics.store import csv_text
 from lab.analytics.store.builds import Build, Store
@@ -44,7 +45,7 @@ def figures_of(which: Mapping[str, Stored], tables: Tables, scene: Scene) -> dic
     for name, stored in which.items():
         figure = figure_of(stored, ready(stored, tables, scene), words, internal=True)
         if figure is not None:
-            found[name] = figure
+            found[name] = with_heads(figure, stored, scene.language)
     return found
 
 

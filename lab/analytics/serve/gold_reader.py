@@ -12,6 +12,7 @@ from lab.analytics.figures.bands import COLUMNS, MAX_BANDS, bands
 from lab.analytics.figures.bands import TABLE as FAULTS
 from lab.analytics.figures.parts import Figure, Words, share_axis
 from lab.analytics.figures.stored import STORED, figure_of, internal_partitions
+from lab.analytics.serve.heads import with_heads
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.reading import rows
@@ -64,7 +65,7 @@ def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: boo
         )
         figure = figure_of(stored, own, words, *beside, internal=internal)
         if figure is not None:
-            figures[name] = figure
+            figures[name] = with_heads(figure, stored, words.language)
     entry = build.ledger().get(unit)
     if entry:
         share_axis(figures.values(), entry.last_at_us, words)

@@ -25,6 +25,12 @@ def described(tables: Mapping[str, Table], language: str = DECLARED_IN) -> list[
     return [_table(table, text) for layer in layers for _, table in sorted(tables.items()) if table.layer == layer]
 
 
+def described_columns(table: Table, language: str = DECLARED_IN) -> dict[str, str]:
+    """What each stored column of a table is, by name."""
+    text = _text(language)
+    return {one.name: text(f"table.{table.name}.{one.name}", one.doc) for one in table.stored}
+
+
 def _text(language: str) -> _Text:
     """The description in a language, from its id and as it is declared."""
     if language == DECLARED_IN:

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pytest
 
 from lab.analytics.figures.bands import bands
-from lab.analytics.figures.parts import Words, share_axis
+from lab.analytics.figures.parts import Stored, Words, share_axis
 from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of, internal_partitions
 from lab.analytics.serve import gold_reader
+from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN
+from lab.analytics.serve.heads import heads_of
 from lab.analytics.store.csv_text import as_csv
 from lab.texts.i18n import merged
 from tests.support.paths import ROOT
@@ -138,6 +140,39 @@ def test_long_tables_are_truncated_and_show_their_length() -> None:
     rows = [{**row, "at_us": at} for row in rows_of("lag") for at in range(ROWS_SHOWN)]
     table = made("lag", rows)["table"]
     assert (len(table["rows"]), table["count"]) == (ROWS_SHOWN, 2 * ROWS_SHOWN)
+
+
+@pytest.mark.parametrize("stored", [*STORED.values(), *OF_CLASS.values(), *OF_LESSON.values(), *OWN.values()])
+def test_heads_of_tables_are_phrases_in_the_language_of_the_reader(stored: Stored) -> None:
+    for language in ("en", "zh-CN"):
+        heads = heads_of(stored, language)
+        assert len(heads) == len(stored.columns) and all(heads)
+        if language == "zh-CN":
+            assert {head for head in heads if not re.search(r"[\u4e00-\u9fff]", head)} <= {"API", "broker", "follower"}
+
+
+def test_heads_of_tables_have_units() -> None:
+    heads = dict(zip(STORED["throughput"].columns, heads_of(STORED["throughput"], "zh-CN"), strict=True))
+    assert heads["at_us"].endswith("（µs）") and heads["bytes"].endswith("（字节）")
+    assert heads["partition"] == "分区号"
+
+
+def test_values_of_tables_and_hovers_are_in_the_language_of_the_reader() -> None:
+    def cells(name: str, column: str) -> list[Any]:
+        stored = STORED[name]
+        beside = (ROLES for _ in stored.beside)
+        figure = figure_of(stored, rows_of(name), Words("zh-CN"), *beside, internal=False)
+        assert figure is not None
+        return [row[stored.columns.index(column)] for row in figure["table"]["rows"]]
+
+    assert cells("isr", "role") == ["首领", "ISR 内", "ISR 外"]
+    assert cells("offsets", "measure") == ["日志末端位移", "高水位"]
+    assert cells("produce_stages", "stage")[:2] == ["累加器", "网络与追加"]
+    assert cells("disk_growth", "why") == ["追加", "断电"]
+    assert cells("batch_fill", "closed_by") == ["linger.ms 到期"]
+    assert cells("rebalances", "by_member")[0][0]["phase"] not in ("joining", "")
+    figure = figure_of(STORED["batch_fill"], rows_of("batch_fill"), Words("zh-CN"), internal=False)
+    assert figure is not None and figure["data"][0]["text"] == ["linger.ms 到期"]
 
 
 def test_unchanged_isr_is_stated() -> None:

@@ -7,8 +7,8 @@ import { CONFIG, PICTURES, colour, inked, plotly, savePicture, themed } from "./
 /** @import { Json, JsonObject } from "./plots.js" */
 
 /**
- * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
- *   which the first are here
+ * @typedef {{ columns: string[], heads: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of:
+ *   `count` rows, of which the first are here; `heads` say what the columns are, with their units
  * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
  *   table: Table }} Figure as Plotly has it, but for colours, which are names of the theme's
  * @typedef {{ points: { customdata: Json, xaxis?: { p2d?: (px: number) => unknown } }[], event?: MouseEvent }} Click
@@ -59,7 +59,7 @@ export class HwChart extends HwElement {
     /** Whether the rows can also be downloaded as Parquet. */
     this.parquet = false;
     /** @type {Figure} */
-    this.figure = { data: [], layout: {}, table: { columns: [], rows: [], count: 0 } };
+    this.figure = { data: [], layout: {}, table: { columns: [], heads: [], rows: [], count: 0 } };
     /** A line at an instant; null without one. @type {JsonObject | null} */
     this.playhead = null;
     /** What is drawn behind the marks. @type {JsonObject[]} */
@@ -137,13 +137,13 @@ export class HwChart extends HwElement {
   }
 
   /** The facts of the chart, and all of them as a file. @param {Table} table */
-  #table({ columns, rows, count }) {
+  #table({ columns, heads, rows, count }) {
     return html`<details class="facts-table"><summary>${t("analytics.table", { n: count })}</summary>
       <p class="row"><a class="link" href="${this.files}/${this.name}.csv" download>${t("analytics.csv")}</a>
         ${this.parquet ? html`<a class="link" href="${this.files}/${this.name}.parquet" download>${t("analytics.parquet")}</a>` : ""}
         ${PICTURES.map((format) => html`<button class="link" @click=${() => this.#save(format)}>${t(`analytics.${format}`)}</button>`)}</p>
       <div class="wide" tabindex="0" role="region" aria-label=${t(`analytics.${this.name}`)}><table>
-        <thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+        <thead><tr>${columns.map((name, place) => html`<th scope="col">${heads[place]}<small class="mono">${name}</small></th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cellText(value)}</td>`)}</tr>`)}</tbody>
       </table></div>
       ${rows.length < count ? html`<p class="dim">${t("analytics.first_rows", { n: rows.length })}</p>` : ""}

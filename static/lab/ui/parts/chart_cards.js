@@ -8,7 +8,7 @@ import { CONFIG, PICTURES, inked, plotly, savePicture, themed } from "./plots.js
 /**
  * @typedef {string | number | null} Cell
  * @typedef {{ measure: string, title: string, unit: string, said: string, figure: { data: Json, layout: JsonObject & { height: number } },
- *             table: { columns: string[], rows: Cell[][] } }} Chart
+ *             table: { columns: string[], heads: string[], rows: Cell[][] } }} Chart
  * @typedef {HTMLElement & { on?: (event: "plotly_click", follow: (click: { points: { customdata?: Json }[] }) => void) => void,
  *             dataset: DOMStringMap }} Plot
  */
@@ -52,7 +52,7 @@ export const chartCards = (charts, { saved, file }) => charts.map(({ measure, ti
       ${PICTURES.map((format) => html`<button class="link"
         @click=${(/** @type {Event} */ event) => save(event, format, `${saved}-${measure}`)}>${t(`analytics.${format}`)}</button>`)}</p>
     <div class="wide" tabindex="0" role="region" aria-label=${title}><table>
-      <thead><tr>${table.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <thead><tr>${table.heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
       <tbody>${table.rows.slice(0, MAX_ROWS).map((row) => html`<tr>${row.map((value) => html`<td
         class="mono">${value}</td>`)}</tr>`)}</tbody>
     </table></div>
