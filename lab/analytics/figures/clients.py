@@ -127,15 +127,34 @@ def rebalances(rows: Rows, words: Words) -> Figure:
 
 
 def transactions(rows: Rows, words: Words) -> Figure:
-    """From the first partition of a transaction to its last marker, by outcome."""
+    """From the first partition of a transaction to its last marker, by outcome; hatched: readers of committed records
+    were held back.
+    """
     shown, note = newest(rows, 4 * MAX_SPANS, words)
-    spans: dict[tuple[str, str], list[tuple[str, int, int, int | None]]] = defaultdict(list)
+    by_result: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in shown:
-        result = _RESULTS.get(row["result"], ("open", "--leader"))
-        spans[result].append((row["transactional_id"], row["at_us"], row["at_us"] + row["open_us"], row.get("seq")))
-    data = [span_bar(own, words(f"analytics.result.{name}"), colour) for (name, colour), own in spans.items()]
+        by_result[_RESULTS.get(row["result"], ("open", "--leader"))].append(row)
+    data = [
+        _transactions(own, words(f"analytics.result.{name}"), colour, words)
+        for (name, colour), own in by_result.items()
+    ]
     labels = sorted({row["transactional_id"] for row in shown})
     return {**bars(labels, data, words("analytics.seconds"), barmode="overlay"), **note}
+
+
+def _transactions(rows: Rows, name: str, colour: str, words: Words) -> Figure:
+    """The bars of one outcome."""
+    spans = [(row["transactional_id"], row["at_us"], row["at_us"] + row["open_us"], row.get("seq")) for row in rows]
+    hatched = {"shape": ["/" if row["held_us"] else "" for row in rows], "size": 5}
+    bar = span_bar(spans, name, colour, pattern=hatched)
+    bar["text"] = [
+        words("analytics.held", ms=f"{row['held_us'] / _MS:.3f}") if row["held_us"] else words("analytics.not_held")
+        for row in rows
+    ]
+    # The text is that of the hover alone.
+    bar["textposition"] = "none"
+    bar["hovertemplate"] = bar["hovertemplate"].replace("<extra>", "<br>%{text}<extra>")
+    return bar
 
 
 FIGURES = (

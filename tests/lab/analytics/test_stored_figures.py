@@ -151,6 +151,18 @@ def test_heads_of_tables_are_phrases_in_the_language_of_the_reader(stored: Store
             assert {head for head in heads if not re.search(r"[\u4e00-\u9fff]", head)} <= {"API", "broker", "follower"}
 
 
+def test_transactions_that_hold_back_readers_are_hatched() -> None:
+    (row,) = rows_of("transactions")
+    rows = [row, {**row, "transactional_id": "u", "held_us": 120_000}]
+    (bar,) = made("transactions", rows)["data"]
+    assert bar["marker"]["pattern"]["shape"] == ["", "/"]
+    assert bar["text"] == [
+        "readers of committed records were not held back",
+        "readers were held back for up to 120.000 ms",
+    ]
+    assert "%{text}" in bar["hovertemplate"]
+
+
 def test_heads_of_tables_have_units() -> None:
     heads = dict(zip(STORED["throughput"].columns, heads_of(STORED["throughput"], "zh-CN"), strict=True))
     assert heads["at_us"].endswith("（µs）") and heads["bytes"].endswith("（字节）")
