@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 
 from lab.actions.control_exercise import end_exercises
 from lab.actions.judge_entry import cancel_entry
+from lab.actions.keep_tables import erase_from_tables
 from lab.learning.log import delete_history
 from lab.models import ChallengeEntry, ExerciseProgress
 from lab.runtime.host import Host
@@ -13,7 +14,7 @@ from lab.texts.refusal import Refusal
 
 async def delete_learning(host: Host, user: User, confirmed: bool) -> None:
     """Deletes answers, cards, progress and entries of challenges, and ends the lessons and judgements in progress.
-    Runs, recordings and bookmarks stay. Raises Refusal unless confirmed.
+    Runs, recordings and bookmarks stay. Raises Refusal unless confirmed, and if tables may still contain the data.
     """
     if not confirmed:
         raise Refusal("refusal.learning_deletion_unconfirmed")
@@ -25,3 +26,4 @@ async def delete_learning(host: Host, user: User, confirmed: bool) -> None:
     # Before the history, because a lesson in progress records events until it ends.
     await end_exercises(host.labs(), user)
     await sync_to_async(delete_history)(user.pk)
+    await erase_from_tables()

@@ -1,5 +1,5 @@
 """Time limits after a class: events off the record are removed from the class's own log first, a day after the end the
-whole log, and later the recording and the guests.
+whole log, and later the recording and the guests. Tables follow.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
+from lab.actions.keep_tables import erase_from_tables, keep_tables
+from lab.analytics.rounds import rounds
 from lab.classroom.recorded.retention import finish_keeping, forget_off_record, keep_sealed_log, remove_recording
 from lab.models import Class, Participant
 from lab.runtime.host import host
@@ -42,6 +44,7 @@ async def keep_time_limits() -> None:
                 await apply(timezone.now())
             except Exception:
                 logger.exception("the time limits of classes could not be applied")
+        await _attempt(keep_tables(), "the time limits of tables could not be applied")
         await asyncio.sleep(EVERY_S)
 
 
@@ -67,10 +70,14 @@ async def _attempt(doing: Awaitable[None], failure: str) -> None:
 
 
 async def erase_person(chosen: Participant, by: Participant) -> None:
-    """Erases a person, also from the recording."""
+    """Erases a person, also from the recording and the tables. Raises Refusal if tables may still contain them."""
     await _note(chosen.classroom, _UNSEALED, True)
     await _erase(chosen, by)
-    await _seal(chosen.classroom)
+    try:
+        await _seal(chosen.classroom)
+    finally:
+        rounds().forget(chosen.classroom.slug)
+        await erase_from_tables()
 
 
 async def _seal(classroom: Class) -> None:

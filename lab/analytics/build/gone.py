@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from lab.analytics.build.acts import FoundLog
 from lab.analytics.build.people import is_pseudonym
+from lab.analytics.build.segments import appended
 from lab.analytics.store.builds import Store
 from lab.analytics.store.erase import erase, people_in
+from lab.analytics.store.ledger import BranchEntry
 
 
 def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None:
@@ -14,7 +16,9 @@ def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None
     if base is None:
         return
     known = {one.entry.branch: one for one in found}
-    logs = {name for name, entry in base.ledger().items() if entry.unit == "log" and name not in known and is_all}
+    ledger = base.ledger()
+    logs = {name for name, entry in ledger.items() if entry.unit == "log" and name not in known and is_all}
+    logs |= {name for name, one in known.items() if name in ledger and _is_new(one, ledger[name])}
     people = {
         person
         for log, there in people_in(store, base).items()
@@ -25,3 +29,13 @@ def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None
     # A class's log is deleted with the class, a learner's log with the learner.
     if logs or people:
         erase(store, base, people, logs)
+
+
+def _is_new(one: FoundLog, entry: BranchEntry) -> bool:
+    """Whether a learner has deleted their history and begun another one, which every look at their page does."""
+    if not entry.learner:
+        return False
+    try:
+        return appended(one.folder, entry.ranges, entry.damage, entry.last_seq, 0).is_rewritten
+    except FileNotFoundError:
+        return True

@@ -15,22 +15,21 @@ from django.contrib.auth import get_user_model
 
 from broker_core.texts import render
 from lab.analytics.build.events import EVENTS, STORED
-from lab.analytics.build.found import Found, is_kept, recordings_at, with_ancestors
+from lab.analytics.build.found import Found, recordings_at, with_ancestors
 from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import every_log, logs
 from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
-from lab.analytics.build.run import MAX_TRIES, Outcome, Wanted, build
+from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.failures import explained
 from lab.analytics.jvm import MORE_MEMORY, SparkError
+from lab.analytics.limits import drop, kept, remove_old
 from lab.analytics.session import Spark
-from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
-from lab.analytics.store.objects import PlaceError, folder_at, is_object_store
-from lab.analytics.store.publish import ConflictError, drop_units, publish
+from lab.analytics.store.objects import PlaceError, is_object_store
 from lab.analytics.tables.registry import matching
 
 if TYPE_CHECKING:
@@ -109,8 +108,8 @@ def build_tables(
     if classes is not None and runs is None:
         runs = []
     every = recordings() if recorded_at is None else _recordings_at(recorded_at)
-    kept = every if recorded_at is not None else _kept(every)
-    chosen = kept if runs is None else [one for one in every if one.entry.run in runs]
+    fresh = every if recorded_at is not None else kept(every)
+    chosen = fresh if runs is None else [one for one in every if one.entry.run in runs]
     if runs is not None and (unknown := sorted(set(runs) - {one.entry.run for one in every})):
         raise AnalyticsError(
             f"There is no recording of run {unknown[0]}. Expected the short name in the run's address."
@@ -140,10 +139,10 @@ def build_tables(
                 outcome = _both(outcome, build_logs(session, store, of_logs))
     if is_all and outcome.build is not None:
         read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}
-        gone = read - {one.entry.branch for one in kept}
+        gone = read - {one.entry.branch for one in fresh}
         if gone:
             # Their runs have been deleted, or are so old that tables do not keep them.
-            _drop(store, outcome.build, gone)
+            drop(store, outcome.build, gone)
             outcome.gone |= gone
     return outcome, time.monotonic() - began_s
 
@@ -160,28 +159,9 @@ def _explained(place: str | None) -> Iterator[None]:
         raise AnalyticsError(" ".join(map(render, refusal.codes.values()))) from error
 
 
-def _kept(every: Sequence[Found]) -> list[Found]:
-    """The recordings that tables keep (HIGHWATER_TABLE_DAYS), with what they were forked from."""
-    return with_ancestors([one for one in every if is_kept(one.folder, settings.TABLE_DAYS)], every)
-
-
 def expire(place: str | None) -> int:
     """Takes out of the tables what is older than HIGHWATER_TABLE_DAYS. Returns how many branches and logs went."""
-    store = store_at(place)
-    found = store.newest()
-    if found is None or not settings.TABLE_DAYS:
-        return 0
-    ledger = found.ledger()
-    every = [Found(folder_at(entry.place), entry) for entry in ledger.values() if entry.unit == "branch"]
-    branches = {one.entry.branch for one in every} - {one.entry.branch for one in _kept(every)}
-    if branches:
-        _drop(store, found, branches)
-    known = {name for name, entry in ledger.items() if entry.unit == "log"}
-    old = known & ({one.entry.branch for one in every_log()} - {one.entry.branch for one in logs()})
-    newest = store.newest()
-    if old and newest is not None:
-        erase(store, newest, frozenset(), old)
-    return len(branches) + len(old)
+    return remove_old(store_at(place), every_log())
 
 
 def _recordings_at(place: str) -> list[Found]:
@@ -238,22 +218,5 @@ def forget_run(run: str, place: str | None) -> int:
     units = {branch for branch, entry in found.ledger().items() if entry.run == run}
     if not units:
         raise AnalyticsError(f"The tables know no run {run}. `manage.py analytics status` lists the runs.")
-    _drop(store, found, units)
+    drop(store, found, units)
     return len(units)
-
-
-def _drop(store: Store, found: Build, branches: set[str]) -> None:
-    """Removes branches from the tables. Raises ConflictError if other builds of them were always published first."""
-    for tries in range(MAX_TRIES):
-        changes = drop_units(found, dict.fromkeys(found.tables, branches))
-        changes.dropped |= branches
-        try:
-            with attempted(store):
-                publish(store, found, changes)
-        except ConflictError:
-            newest = store.newest()
-            if newest is None or tries == MAX_TRIES - 1:
-                raise
-            found = newest
-        else:
-            return

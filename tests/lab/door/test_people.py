@@ -1,9 +1,12 @@
 """What staff do about people, what guests may not do, and what erasing a person removes."""
 
 import asyncio
+import os
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +14,21 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from lab.actions.classes import join_class, keep_recordings, people
 from lab.actions.classes.keep_recordings import erase_expired, keep_time_limits
 from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.keep_tables import keep_tables
+from lab.analytics.build.logs import class_log
+from lab.analytics.build.people import pseudonym
+from lab.analytics.session import Spark
+from lab.analytics.store.builds import Store
 from lab.learning import log as learning
 from lab.learning.events import LessonStarted
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
 from lab.urls import urlpatterns
+from tests.support.analytics.hand_made import bytes_of, publish_acts, publish_rows
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
@@ -260,6 +270,57 @@ def test_participant_may_erase_themselves(room: Class, guest: Guest) -> None:
     assert guest.post(f"/classes/{room.slug}/erase").status == 400
     assert guest.post(f"/classes/{room.slug}/erase", confirm="yes").url.endswith("/join/")
     assert participant(room, 2).presence == Presence.ERASED
+
+
+def test_erasing_a_person_reaches_tables_at_once(
+    room: Class, guest: Guest, staff: Visitor, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TABLES = tmp_path / "tables"
+    store, log = Store.at(str(settings.TABLES)), class_log(room.slug)
+    staff.server.call(lambda host: live_classes().of(room))
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    user, teacher = participant(room, 2).user, participant(room, 1).user
+    assert user is not None and teacher is not None
+    person, other = pseudonym(settings.DATA, user.pk), pseudonym(settings.DATA, teacher.pk)
+    publish_acts(store, {log: person})
+    publish_acts(store, {log: other})
+    line = {"run": run, "branch": f"{run}/main", "command": 1, "learner": "p2", "line": "# I am Zuleika"}
+    publish_rows(
+        store, {"silver.commands": [line]}, {f"{run}/main": settings.RUNS / run / "main" / "recording" / "events-0"}
+    )
+    assert person.encode() in bytes_of(store) and b"Zuleika" in bytes_of(store)
+    monkeypatch.setattr(Spark, "start", None)
+    staff.post(f"/classes/{room.slug}/people/2", op="erase", confirm="yes")
+    left = bytes_of(store)
+    assert person.encode() not in left and b"Zuleika" not in left and other.encode() in left
+    staff.post(f"/classes/{room.slug}/delete", confirm="yes")
+    assert other.encode() not in bytes_of(store)
+
+
+def test_tables_are_removed_after_their_days_while_the_server_runs(
+    room: Class, staff: Visitor, tmp_path: Path, settings: Settings
+) -> None:
+    settings.TABLES, settings.TABLE_DAYS = tmp_path / "tables", 30
+    store, log = Store.at(str(settings.TABLES)), class_log(room.slug)
+    staff.server.call(lambda host: live_classes().of(room))
+    teacher = participant(room, 1).user
+    assert teacher is not None
+    publish_acts(store, {log: pseudonym(settings.DATA, teacher.pk)})
+    staff.server.call(lambda _: keep_tables())
+    newest = store.newest()
+    assert newest is not None and log in newest.ledger()
+    for segment in (class_folder(room.slug) / "class-0").glob("*.log"):
+        os.utime(segment, (0, time.time() - 31 * 86_400))
+
+    async def keep(_: object) -> None:
+        keeping = asyncio.create_task(keep_time_limits())
+        async with asyncio.timeout(PATIENCE_S / 2):
+            while log.encode() in await asyncio.to_thread(bytes_of, store):
+                await asyncio.sleep(0.01)
+        keeping.cancel()
+
+    staff.server.call(keep)
 
 
 def test_a_deleted_class_leaves_no_name(room: Class, guest: Guest, staff: Visitor) -> None:

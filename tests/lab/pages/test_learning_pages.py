@@ -4,9 +4,18 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
+from django.conf import settings as places
+from django.contrib.auth import get_user_model
+from pytest_django.fixtures import Settings
 
+from lab.actions import keep_tables
+from lab.analytics.build.logs import learner_log
+from lab.analytics.build.people import pseudonym
+from lab.analytics.session import Spark
+from lab.analytics.store.builds import Store
 from lab.learning import append, history_of, summary_of
 from lab.learning.cards import question_seed
 from lab.learning.events import LessonFinished, LessonStarted, PredictionSettled, ReviewAnswered, ReviewAsked
@@ -14,6 +23,7 @@ from lab.learning.log import delete_history, learner_id, wall_ms
 from lab.models import Branch, ChallengeEntry, ExerciseProgress
 from lab.reviews.registry import question_of
 from lab.web.sign_in import local_user
+from tests.support.analytics.hand_made import bytes_of, publish_acts
 from tests.support.lab_server import Visitor
 
 LESSON, OTHER = "017-segments-roll", "001-high-watermark-two-fetches"
@@ -33,6 +43,10 @@ def learner(visitor: Visitor) -> int:
         append(user_id, settled, then_ms)
         append(user_id, LessonFinished(lesson=slug), then_ms)
     return user_id
+
+
+def folder_of(user_id: int) -> Path:
+    return Path(places.DATA) / "learning" / learner_id(user_id) / "learning-0"
 
 
 def asked(visitor: Visitor) -> tuple[str, str]:
@@ -149,6 +163,44 @@ def test_own_data_is_shown_exported_and_deleted(visitor: Visitor, learner: int) 
     assert len(history_of(learner)) > 0
     assert "deleted" in visitor.post("/learning/delete", confirm="yes").text
     assert history_of(learner) == []
+
+
+def test_deletion_reaches_tables_at_once(
+    visitor: Visitor, learner: int, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TABLES = tmp_path / "tables"
+    store = Store.at(str(settings.TABLES))
+    another = get_user_model().objects.create_user("reads on")
+    append(another.pk, LessonStarted(lesson=LESSON, run="r", branch="main"))
+    person, other = pseudonym(settings.DATA, learner), pseudonym(settings.DATA, another.pk)
+    publish_acts(store, {learner_log(person): person, learner_log(other): other})
+    store.pin(1)
+    monkeypatch.setattr(Spark, "start", None)
+    assert "deleted" in visitor.post("/learning/delete", confirm="yes").text
+    assert person.encode() not in bytes_of(store) and other.encode() in bytes_of(store)
+    delete_history(another.pk)
+    another.delete()
+
+
+def test_deletion_that_does_not_reach_tables_is_reported_and_tried_again(
+    visitor: Visitor, learner: int, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TABLES = tmp_path / "tables"
+    store = Store.at(str(settings.TABLES))
+    person = pseudonym(settings.DATA, learner)
+    # The page shows, and so begins, another history.
+    publish_acts(store, {learner_log(person): person}, {learner_log(person): folder_of(learner)})
+
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keep_tables, "remove_deleted", full)
+        page = visitor.post("/learning/delete?language=en", confirm="yes")
+        assert page.status == 503 and "tables may still contain it: No space left on device" in page.text
+    assert history_of(learner) == [] and person.encode() in bytes_of(store)
+    visitor.server.call(lambda _: keep_tables.keep_tables())
+    assert person.encode() not in bytes_of(store)
 
 
 def test_deletion_removes_progress_and_leaves_runs(visitor: Visitor, learner: int) -> None:
