@@ -54,6 +54,7 @@ SPARK = (
     "tests/lab/analytics/test_acts_by_plain_reader.py",
     "tests/lab/analytics/test_analytics_command.py",
     "tests/lab/analytics/test_build.py",
+    "tests/lab/analytics/store/test_commands_of_people.py",
     "tests/lab/analytics/test_datasource.py",
     "tests/lab/analytics/test_expressions.py",
     "tests/lab/analytics/test_ingest.py",

@@ -10,7 +10,17 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lab.analytics.build.values import INT32, NON_INTEGER, REMARKABLE, Row, Written, family_of, is_within, row_of
+from lab.analytics.build.values import (
+    COMMAND,
+    INT32,
+    NON_INTEGER,
+    REMARKABLE,
+    Row,
+    Written,
+    family_of,
+    is_within,
+    row_of,
+)
 
 TYPES = (pa.int64(), pa.string(), pa.int64(), pa.string(), pa.string(), pa.string())
 """The types of the fields of a `Row`."""
@@ -78,7 +88,8 @@ def _apart(kinds: pa.Array, payloads: pa.Array, vocabulary: Written) -> pa.Array
     """Which records `row_of` has to check or change: because of their kind, their numbers or their spelling."""
     named = set(pc.unique(kinds).to_pylist()) - {None}
     unknown = set() if vocabulary.kinds is None else named - vocabulary.kinds
-    of_kind = pc.is_in(kinds, pa.array(sorted(unknown | (vocabulary.private.keys() & named)), pa.string()))
+    changed = vocabulary.private.keys() | (set() if vocabulary.people is None else {COMMAND})
+    of_kind = pc.is_in(kinds, pa.array(sorted(unknown | (changed & named)), pa.string()))
     apart = pc.or_(pc.is_null(kinds), of_kind)
     remarkable = pc.match_substring_regex(payloads, REMARKABLE)
     if not pc.any(remarkable).as_py():

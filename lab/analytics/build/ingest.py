@@ -123,7 +123,7 @@ def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list
         if (known := ledger.get(branch)) is None
         else msgspec.structs.replace(
             known, identity=entry.identity, origin=entry.origin, parent=entry.parent, parent_seq=entry.parent_seq,
-            own_from_seq=entry.own_from_seq, created_ms=entry.created_ms,
+            own_from_seq=entry.own_from_seq, created_ms=entry.created_ms, people=entry.people,
         )
         for branch, entry in said.items()
     }  # fmt: skip
@@ -137,6 +137,8 @@ def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list
         entry = every[branch]
         if branch not in folders and (known.parent, known.own_from_seq) != (entry.parent, entry.own_from_seq):
             folders[branch] = folder_at(known.place)
+            # Whose commands it has is not known here.
+            every[branch] = msgspec.structs.replace(entry, people={})
     return [(folder, every[branch]) for branch, folder in folders.items()]
 
 
@@ -194,7 +196,7 @@ def _counting(entry: BranchEntry, number: int, kinds: dict[str, int]) -> BranchE
     noted = [msgspec.structs.replace(one, build=number) for one in entry.ranges if not one.build]
     if noted:
         noted[-1] = msgspec.structs.replace(noted[-1], kinds=kinds)
-    return msgspec.structs.replace(entry, ranges=_merged([*rest, *noted]))
+    return msgspec.structs.replace(entry, ranges=_merged([*rest, *noted]), people=None)
 
 
 def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_TRIES = 5
 AT_ONCE = 2
 """Number of tables of a small build that are made at a time: planning one leaves a core free."""
-BRONZE_FORMAT = "2"
+BRONZE_FORMAT = "3"
 """Changes with how events are stored: then all recordings are read again."""
 
 
@@ -116,7 +116,10 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     unwritten = set() if base is None else stale - base.made_to(EVENTS.name).keys()
     given = {one.entry.branch for one in wanted.found}
     # Forks see the events of their parents, which have to be there.
-    others = [Found(folder_at(ledger[one].place), ledger[one]) for one in sorted(unwritten - given)]
+    others = [
+        Found(folder_at(ledger[one].place), msgspec.structs.replace(ledger[one], people={}))
+        for one in sorted(unwritten - given)
+    ]
     todo = unread(store, [*wanted.found, *others], ledger, number, stale, unwritten)
     outcome.gone |= todo.gone
     _note_gone(store, base, ledger, todo.gone)

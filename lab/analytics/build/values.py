@@ -45,7 +45,7 @@ class Unreadable(msgspec.Struct, omit_defaults=True):
 class Written(NamedTuple):
     """The vocabulary of events from `first_seq` on. `kinds` are its kinds, None if unknown; `private` lists the
     positions of fields that are not in any table, `narrow` those of fields that Kafka keeps in 32 bits, `whole` those
-    of integers and of lists of integers.
+    of integers and of lists of integers. `people`: pseudonyms by the source of a command; None leaves all as they are.
     """
 
     first_seq: int
@@ -54,6 +54,7 @@ class Written(NamedTuple):
     private: dict[str, int]
     narrow: dict[str, tuple[int, ...]]
     whole: dict[str, tuple[int, ...]]
+    people: Mapping[str, str] | None = None
 
 
 class UnreadableError(ValueError):
@@ -66,6 +67,10 @@ class UnreadableError(ValueError):
 
 _PRIVATE = {"NodeAdded": "settings", "GroupMemberAdded": "client_host", "RecordsConsumed": "records"}
 """Fields that identify people or hold the contents of records: a client's settings include its address."""
+COMMAND = "CommandReceived"
+_LINE, _SOURCE = (CORE.kinds[COMMAND].__struct_fields__.index(name) + 1 for name in ("line", "source"))
+"""Positions in a command, which are those of all vocabularies."""
+_ENGINE_SOURCES = ("", "exercise", "play")
 NARROW = frozenset({
     "acks", "broker", "broker_id", "command", "controller", "controller_epoch", "coordinator_epoch", "count",
     "exit_code", "first_sequence", "from_isr", "generation_id", "handled", "in_hand", "isr", "last_producer_epoch",
@@ -147,6 +152,8 @@ def _row(value: bytes, vocabulary: Written) -> Row:
         _insist_on_range(raw, vocabulary.narrow.get(kind, ()), vocabulary.whole.get(kind, ()))
     if kind in vocabulary.private:
         payload = _without_private(raw, kind, vocabulary.private[kind])
+    if kind == COMMAND and vocabulary.people is not None:
+        payload = _under_pseudonym(raw, vocabulary.people)
     return at_us, node, cause_seq, kind, family_of(kind), payload
 
 
@@ -195,6 +202,17 @@ def _without_private(raw: msgspec.Raw, kind: str, place: int) -> str:
                 fields[place] = ""
             case "NodeAdded":
                 fields[place] = [pair for pair in fields[place] if isinstance(pair, list) and pair[:1] != ["host"]]
+    return msgspec.json.encode(fields).decode()
+
+
+def _under_pseudonym(raw: msgspec.Raw, people: Mapping[str, str]) -> str:
+    """A command under the pseudonym of its sender; of others, such as people who were erased, only its first word."""
+    fields: list[Any] = msgspec.json.decode(raw, type=list[Any])
+    source = fields[_SOURCE] if len(fields) > _SOURCE else ""
+    if source not in _ENGINE_SOURCES:
+        fields[_SOURCE] = people.get(str(source), "")
+        if not fields[_SOURCE]:
+            fields[_LINE] = str(fields[_LINE]).strip().partition(" ")[0]
     return msgspec.json.encode(fields).decode()
 
 

@@ -45,10 +45,12 @@ def kept(store: Store, entries: Iterable[BranchEntry]) -> dict[str, Fields]:
 def of_entry(entry: BranchEntry, kinds: Mapping[str, Fields]) -> tuple[Written, ...]:
     """The information about its vocabularies that tasks need to read a recording."""
     if not entry.vocabularies:
-        return PRESENT
+        return tuple(one._replace(people=entry.people) for one in PRESENT)
     present = {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
     return tuple(
-        written(first_seq, hash, None if hash == UNDESCRIBED else kinds.get(hash, present))
+        written(first_seq, hash, None if hash == UNDESCRIBED else kinds.get(hash, present))._replace(
+            people=entry.people
+        )
         for first_seq, hash in entry.vocabularies
     )
 

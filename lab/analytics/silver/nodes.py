@@ -90,11 +90,11 @@ NODES = Table(
 
 COMMAND_COLUMNS = (
     c("command", BIGINT, "its number in the branch"),
-    c("learner", STRING, "the number of the participant who sent it; null if it was not sent by one",
+    c("learner", STRING, "pseudonym of the person who sent it; null if no person did, or one who was erased",
       personal=True),
     c("source", STRING, "learner, play, or exercise"),
     c("verb", STRING, "its first word"),
-    c("line", STRING, "the whole line", personal=True),
+    c("line", STRING, "the whole line; of a person who was erased its first word", personal=True),
     c("received_seq", BIGINT, "the event that received it"),
     c("received_us", BIGINT, "when it was received"),
     c("completed_us", BIGINT, "when it completed; null: not yet"),

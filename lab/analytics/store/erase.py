@@ -1,5 +1,5 @@
 """Removes a person from the tables: files of acts are rewritten without them, and everything derived from acts is
-deleted.
+deleted, as are the tables of branches with commands that they sent.
 
 The next build makes it again, without them. Does not need a JVM.
 """
@@ -9,6 +9,7 @@ from collections.abc import Set
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lab.analytics.store.attempts import attempted
@@ -18,6 +19,9 @@ from lab.analytics.store.reading import rows
 from lab.analytics.store.vacuum import vacuum
 
 ACTS = "bronze.acts"
+EVENTS, COMMANDS = "bronze.events", "silver.commands"
+"""The tables of branches that name people."""
+COMMAND = "CommandReceived"
 MAX_TRIES = 5
 UNITS = ("log", "class", "all")
 """The units of tables that are made of acts."""
@@ -78,13 +82,36 @@ def _published(store: Store, build: Build, people: Set[str], logs: Set[str]) -> 
     gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
     every = {name for name, entry in ledger.items() if entry.unit == "log"}
     changes = Changes(touched=set(every), dropped=set(gone & every))
+    branches = branches_of(store, build, people)
+    changes.touched |= branches
     for name, state in build.file.tables.items():
+        if state.unit == "branch" and branches:
+            changes.tables[name] = TableChange(state, replaced=set(branches))
         if state.unit in UNITS:
             changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
     with attempted(store) as attempt:
         count = _rewrite(store, build, changes, people, attempt.id)
+        # The next build reads these recordings again, without the people.
+        changes.dropped |= branches
         publish(store, build, changes)
     return count, gone
+
+
+def branches_of(store: Store, build: Build, people: Set[str]) -> set[str]:
+    """The branches with commands of people."""
+    found: set[str] = set()
+    for name, column in ((EVENTS, "payload"), (COMMANDS, "learner")):
+        for file in build.files(name) if people else ():
+            with store.files.dataset(file.path) as rows_of_file:
+                wanted = ds.field("kind") == COMMAND if name == EVENTS else None
+                table = rows_of_file.to_table(columns=["branch", column], filter=wanted)
+            texts = table.column(column)
+            if pa.types.is_struct(texts.type):
+                texts = pc.struct_field(texts, "value")
+            for person in people:
+                is_theirs = pc.fill_null(pc.match_substring(texts, person), False)
+                found |= set(table.column("branch").filter(is_theirs).to_pylist()) & file.units.keys()
+    return found
 
 
 def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str], attempt: str) -> int:
@@ -124,6 +151,9 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
     build = store.newest()
     if build is None or not people:
         return
+    left = branches_of(store, build, people)
+    if left:
+        raise NotErasedError(f"commands of {min(left)} still name a person who was to be erased")
     entries = b"".join(map(msgspec.json.encode, build.ledger().values()))
     for name in build.tables:
         if build.file.tables[name].unit not in UNITS:

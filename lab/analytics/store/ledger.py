@@ -35,7 +35,9 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `state`: `open`, `closed` or `gone`. `identity` and `origin` are from the recording's description: its own id, and
     that of the recording it was forked or copied from. `vocabularies`: the vocabularies of its events, each with its
-    first event. `unit` is `log` if the entry is not a branch but a log of acts.
+    first event. `unit` is `log` if the entry is not a branch but a log of acts. `people`: while a branch is read, the
+    pseudonyms of those whose commands it may contain, by their source; None for recordings of other labs. A stored
+    ledger has none.
     """
 
     branch: str
@@ -59,6 +61,7 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: str = ""
     vocabularies: tuple[tuple[int, str], ...] = ()
     unit: str = "branch"
+    people: dict[str, str] | None = None
     ranges: tuple[ReadRange, ...] = ()
     damage: tuple[Damage, ...] = ()
 
