@@ -7,7 +7,6 @@ row has fields by name, and pseudonyms for people. References to unknown people 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -16,6 +15,7 @@ import pyarrow as pa
 from lab.analytics.build.segments import Span, records
 from lab.analytics.build.values import UNREADABLE
 from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.objects import Folder, folder_at
 from lab.classroom.events import CLASS
 
 _TEXT, _NUMBER = pa.string(), pa.int64()
@@ -47,7 +47,7 @@ class FoundLog:
         rooms: for a learner, the classes that runs belong to.
     """
 
-    folder: Path
+    folder: Folder
     entry: BranchEntry
     people: Mapping[str, str] = field(default_factory=dict)
     rooms: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def rows_of(log: FoundLog, spans: Iterable[Span], clock: Clock) -> tuple[pa.Tabl
     """The acts in spans of a log, and the clock after them."""
     rows: list[dict[str, Any]] = []
     for span in spans:
-        with Path(span.path).open("rb") as stream:
+        with folder_at(span.path).open("rb") as stream:
             stream.seek(span.start)
             data = stream.read(span.end - span.start)
         for seq, at_ms, value in records(data):

@@ -43,8 +43,8 @@ def recordings_at(place: str) -> list[Found]:
         for branch in inside(run):
             recording = branch / "recording"
             if (recording / EVENTS_FOLDER).is_dir():
-                found.append(_found(recording, run.name, branch.name))
-    found = _fullest(found)
+                found.append(found_at(recording, run.name, branch.name))
+    found = fullest(found)
     branches = {one.entry.identity: one.entry.branch for one in found if one.entry.identity}
     return [
         Found(one.folder, msgspec.structs.replace(one.entry, parent=branches.get(one.entry.origin, "")))
@@ -52,7 +52,7 @@ def recordings_at(place: str) -> list[Found]:
     ]
 
 
-def _fullest(found: Iterable[Found]) -> list[Found]:
+def fullest(found: Iterable[Found]) -> list[Found]:
     """One recording for each branch: of copies, which may have been cut off, the one with the most events."""
     chosen: dict[str, Found] = {}
     for one in found:
@@ -66,7 +66,8 @@ def _events(found: Found) -> int:
     return sum(one.to_seq - one.from_seq + 1 for one in appended(found.folder, (), (), 0, 0).ranges)
 
 
-def _found(recording: Folder, run: str, branch: str) -> Found:
+def found_at(recording: Folder, run: str, branch: str) -> Found:
+    """A recording with its description. `run` and `branch`: the names of its folders, for one without."""
     folder = recording / EVENTS_FOLDER
     # A damaged identity is reported when the recording is read.
     with contextlib.suppress(IdentityError):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,6 +63,14 @@ class SpanOf(NamedTuple):
     own_from_seq: int
     span: Span
     vocabularies: tuple[Written, ...]
+
+
+class Mark(NamedTuple):
+    """How far a log has been read: up to a byte of a segment, and the last event."""
+
+    segment: str = ""
+    byte: int = 0
+    seq: int = 0
 
 
 class Chunk(NamedTuple):
@@ -131,6 +140,39 @@ def appended(
         if mark < len(data):
             _read(path, data, mark, own_from_seq, last_seq, found, ends_with)
     return found
+
+
+def following(folder: Folder, mark: Mark, own_from_seq: int) -> tuple[Appended, Mark]:
+    """What was written to a log after a mark, of which only that is read, and the mark after it. For `own_from_seq` see
+    `appended`. What was read before is not verified again.
+
+    Raises FileNotFoundError if the log does not exist any more.
+    """
+    found = Appended(last_seq=mark.seq)
+    paths = [path for path in inside(folder, "*.log") if path.stem.isdecimal() and path.is_file()]
+    if not paths:
+        raise FileNotFoundError(f"there is no log in {folder}")
+    end = mark
+    for path, after in zip(paths, [*paths[1:], None], strict=True):
+        if path.name < mark.segment:
+            continue
+        start = mark.byte if path.name == mark.segment else 0
+        with path.open("rb") as stream:
+            stream.seek(start)
+            data = stream.read()
+        part = Appended(last_seq=found.last_seq)
+        ends_with = 0 if after is None else int(after.stem) - 1
+        position = _read(path, data, 0, own_from_seq, mark.seq, part, ends_with)
+        found.spans += (Span(one.path, one.start + start, one.end + start) for one in part.spans)
+        found.damage += ((_moved(lost, start), lost_data) for lost, lost_data in part.damage)
+        found.first = part.first if found.first is None else found.first
+        found.last_seq, found.last_at_us = part.last_seq, max(found.last_at_us, part.last_at_us)
+        end = Mark(path.name, start + position, found.last_seq)
+    return found, end
+
+
+def _moved(lost: Damage, start: int) -> Damage:
+    return msgspec.structs.replace(lost, from_byte=lost.from_byte + start, to_byte=lost.to_byte + start)
 
 
 def read(
@@ -241,8 +283,8 @@ def rows_of(branch: str, run: str, chunk: Chunk) -> pa.RecordBatch:
 
 def _read(
     path: Folder, data: bytes, mark: int, own_from_seq: int, known_to_seq: int, found: Appended, ends_with: int
-) -> None:
-    """Reads a segment from `mark` on.
+) -> int:
+    """Reads a segment from `mark` on. Returns the position up to which it has been read.
 
     `known_to_seq`: the last event before this read. `ends_with`: the last event of the segment, derived from the name
     of the next one; 0 for the last segment.
@@ -291,6 +333,7 @@ def _read(
         found.last_at_us = max(found.last_at_us, batch.at_us)
         position = batch.end
     _close(path, run, found)
+    return position
 
 
 def _close(path: Folder, run: Sequence[Batch], found: Appended) -> None:

@@ -16,10 +16,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from lab.analytics.build import held
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import recordings_at
+from lab.analytics.build.sources import SourceError
+from lab.analytics.datasource import HighwaterSource
 from lab.analytics.failures import explained
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Store, StoredFile, TableState
@@ -319,3 +322,13 @@ def test_copies_are_deleted_with_their_files(bucket: Any) -> None:
         assert pq.read_table(copy).num_rows == found.count_rows() == 2
     files.delete("gold.x/a.parquet")
     assert not copy.exists()
+
+
+def test_recordings_are_read_by_address(lab: Lab, bucket: Any) -> None:
+    put_folder(bucket, lab.root / "runs", "term/runs")
+    reader: Any = HighwaterSource({"path": f"s3://{BUCKET}/term/runs/*/*"}).reader(StructType())
+    read = [batch for part in reader.partitions() for batch in reader.read(part)]
+    assert {branch for batch in read for branch in batch.column("branch").to_pylist()} == {"r1/main"}
+    assert sum(batch.num_rows for batch in read) == lab.recording.last_seq
+    with pytest.raises(SourceError, match="no recording at s3://course/nowhere"):
+        HighwaterSource({"path": f"s3://{BUCKET}/nowhere/*"}).reader(StructType()).partitions()
