@@ -24,7 +24,7 @@ from lab.analytics.store.builds import Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.reading import rows
 from lab.analytics.tables.registry import TABLES
-from lab.classroom.events import help, pace, poll, room, work
+from lab.classroom.events import help, lead, pace, poll, room, work
 from lab.classroom.journal import FORMAT, ClassJournal, Header
 from lab.learning.events import (
     AnswerGiven,
@@ -159,6 +159,30 @@ def test_attempts_match_the_log_of_the_learner(lesson: Lesson) -> None:
         assert (row["class"], row["lab"]) == ("kite", f"r{number + 1}/main")
     # 400 s without an act do not count as work.
     assert lesson.rows("gold.attempts", learner=lesson.person(3))[0]["active_s"] == 41.0
+
+
+def test_holds_pauses_and_following_do_not_count_as_work(lesson: Lesson) -> None:
+    """Learner p2 acted after 1, 6, 11, 41, 401 and 402 s."""
+    for class_s, event in (
+        (3, lead.Held(9_000_000)), (4, lead.HoldLeft("p3")), (5, lead.Released("act")),
+        (8, lead.LeadTaken(1, "i1", "r9/main")), (8.5, lead.Detached("p3")), (9, pace.AllPaused()),
+        (10, pace.AllResumed()), (11.5, lead.LeadEnded(1, "i1", "act")), (16, lead.LeadTaken(2, "i1", "r9/main")),
+        # Another presenter takes over.
+        (16.5, lead.LeadTaken(3, "i2", "r9/main")), (17, lead.LeadEnded(3, "i2", "act")),
+    ):  # fmt: skip
+        lesson.write(class_s, "room", event)
+    # In life these come before the acts of the learner.
+    build_logs(lambda: lesson.session, lesson.store, WantedLogs(logs(), is_full=True))
+
+    def away(number: int) -> list[tuple[int, int, str]]:
+        found = lesson.rows("silver.away", learner=lesson.person(number))
+        return sorted((row["from_ms"] - NOON_MS, row["to_ms"] - NOON_MS, row["why"]) for row in found)
+
+    shared = [(9_000, 10_000, "paused"), (16_000, 17_000, "follows")]
+    assert away(1) == sorted([*shared, (3_000, 5_000, "held"), (8_000, 9_000, "follows"), (10_000, 11_500, "follows")])
+    assert away(2) == sorted([*shared, (3_000, 4_000, "held"), (8_000, 8_500, "follows")])
+    (row,) = lesson.rows("gold.attempts", learner=lesson.person(1))
+    assert row["active_s"] == pytest.approx(41 - 6.5)
 
 
 def test_difficulty_of_a_question_follows_from_first_answers(lesson: Lesson) -> None:

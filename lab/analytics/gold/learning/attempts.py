@@ -59,21 +59,34 @@ def attempts(t: Tables) -> "DataFrame":
         F.min("at_ms").alias("began_ms"),
         F.max("at_ms").alias("ended_ms"),
         F.when(F.max(is_done), "finished").when(F.max("is_last"), "open").otherwise("left").alias("state"),
-        (F.sum("worked_ms") / 1_000).alias("active_s"),
+        F.sum("worked_ms").alias("worked_ms"),
         F.count_if(kind == "LessonReset").alias("resets"),
         F.count_if(kind == "HintShown").alias("hints"),
         F.count_distinct(F.when(_brings_step(), F.col("step"))).alias("steps_done"),
         F.count_if(F.col("is_first") & F.col("right")).alias("right_first"),
         F.avg(F.when(F.col("is_first"), F.col("brier"))).alias("brier"),
     )
+    found = found.join(_away(t, rows), ["log", "name"], "left")
+    found = found.withColumn("active_s", (F.col("worked_ms") - F.coalesce("away_ms", F.lit(0))) / 1_000)
     return found.withColumnRenamed("name", "attempt").withColumnRenamed("branch_name", "lab")
+
+
+def _away(t: Tables, rows: "DataFrame") -> "DataFrame":
+    """The time of each attempt, `away_ms`, that counts as work, but in which its class was held, paused or led."""
+    worked = rows.where("worked_ms > 0").select(
+        "log", "name", "class", "learner", (F.col("at_ms") - F.col("worked_ms")).alias("since_ms"), "at_ms"
+    )
+    during = worked.join(F.broadcast(t.away), ["class", "learner"])
+    ends_ms = F.least("at_ms", F.coalesce("to_ms", "at_ms"))
+    shared_ms = F.greatest(F.lit(0), ends_ms - F.greatest("since_ms", "from_ms"))
+    return during.groupBy("log", "name").agg(F.sum(shared_ms).alias("away_ms"))
 
 
 ATTEMPTS = Table(
     name="gold.attempts",
     unit="log",
     key=("attempt",),
-    needs=("silver.acts",),
+    needs=("silver.acts", "silver.away"),
     small=True,
     columns=(
         LOG, ATTEMPT, LEARNER, CLASS, LESSON,
@@ -82,7 +95,8 @@ ATTEMPTS = Table(
         c("began_ms", BIGINT, "wall time of its first act"),
         c("ended_ms", BIGINT, "wall time of its last act"),
         c("state", STRING, "finished, open, or left for a later attempt"),
-        c("active_s", DOUBLE, "time between acts, without gaps over 120 s"),
+        c("active_s", DOUBLE, "time between acts, without gaps over 120 s, and without time in which the class was "
+          "paused or held, or a presenter was followed"),
         c("resets", BIGINT, "number of restarts"),
         c("hints", BIGINT, "number of opened hints"),
         c("steps_done", BIGINT, "number of completed steps"),
