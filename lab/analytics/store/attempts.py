@@ -4,7 +4,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 
 import msgspec
@@ -13,7 +13,7 @@ from lab.analytics.store.builds import Store
 from lab.analytics.store.chunks import packed, unpacked
 
 FOLDER = "_attempts"
-"""Of the files that record them."""
+"""The folder of the files that record attempts."""
 STALE_S = 3_600.0
 """An attempt on another machine without a sign of life for this long counts as dead."""
 
@@ -74,11 +74,16 @@ def abandon(store: Store, attempt: Attempt) -> int:
     listed = _listed(store)
     count = 0
     for name in store.files.names(""):
-        if attempt.id in name and not name.startswith("_") and name not in listed:
+        if attempt.id in name and not name.startswith("_") and not is_listed(name, listed):
             store.files.delete(name)
             count += 1
     store.files.delete(_name(attempt))
     return count
+
+
+def is_listed(name: str, listed: Set[str]) -> bool:
+    """Whether a file is among those of builds, or in one of their folders of parts."""
+    return name in listed or name.rpartition("/")[0] in listed
 
 
 def sweep(store: Store) -> int:

@@ -49,7 +49,7 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
             done.builds += 1
     # Chunks last, which an attempt that has begun since may have found.
     for name in sorted(written, key=lambda name: name.startswith(CHUNKS)):
-        if not _is_derived(name) or name in names or any(attempt in name for attempt in alive):
+        if not _is_derived(name) or attempts.is_listed(name, names) or any(attempt in name for attempt in alive):
             continue
         if name.startswith(CHUNKS) and (alive or any(store.files.names(attempts.FOLDER))):
             # An attempt may have written or found it, and may be about to list it.

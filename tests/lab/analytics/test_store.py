@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -172,6 +173,22 @@ def test_vacuum_keeps_the_newest_builds_and_pinned_ones(store: Store) -> None:
     store.pin(2, is_pinned=False)
     assert vacuum(store, keep=1, young_s=0).builds == 2
     assert found(store, store.newest()) == {("a", 6)}
+
+
+def test_parts_that_spark_wrote_are_kept_with_their_folder(store: Store) -> None:
+    mine = attempts.begin(store)
+    changes = change(store, f"b1-{mine.id}/part-0", {"a": [1]})
+    (file,) = changes.tables[TABLE].files
+    folder = f"{TABLE}/b1-{mine.id}"
+    changes.tables[TABLE].files = [msgspec.structs.replace(file, path=folder)]
+    build = publish(store, None, changes)
+    # As after a crash between publishing and its end.
+    attempts.abandon(store, mine)
+    vacuum(store, keep=1, young_s=0)
+    assert found(store, build) == {("a", 1)}
+    publish(store, build, change(store, "next", {"a": [2]}))
+    vacuum(store, keep=1, young_s=0)
+    assert store.files.names(folder) == []
 
 
 def test_vacuum_keeps_young_builds_and_files_of_builds_that_are_being_made(store: Store) -> None:
