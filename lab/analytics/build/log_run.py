@@ -20,7 +20,7 @@ from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, enter
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import CheckResult, Store
-from lab.analytics.store.erase import ACTS, UNITS, erase
+from lab.analytics.store.erase import ACTS, ALL, UNITS, erase
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import Changes, ConflictError, publish
 from lab.analytics.store.quarantine import keep
@@ -85,7 +85,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
         with sized(spark, 0):
             entries = _read(job, todo, logs, wanted.registry[ACTS])
             warnings = _make(job._replace(ledger={**every, **entries}), wanted, plan.tables, attempt)
-        touched = plan.units | entries.keys()
+        touched = plan.units | entries.keys() | {ALL}
         changes = Changes(job.current.changes, entries, touched=touched, checks=warnings, began_ms=began_ms)
         made = publish(store, base, changes)
     outcome.published.append(made.number)

@@ -23,6 +23,8 @@ EVENTS, COMMANDS = "bronze.events", "silver.commands"
 """The tables of branches that name people."""
 COMMAND = "CommandReceived"
 MAX_TRIES = 5
+ALL = "all"
+"""The unit of tables over all learners."""
 UNITS = ("log", "class", "all")
 """The units of tables that are made of acts."""
 _NAMING = ("log", "who", "payload")
@@ -81,7 +83,8 @@ def _published(store: Store, build: Build, people: Set[str], logs: Set[str]) -> 
     ledger = build.ledger()
     gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
     every = {name for name, entry in ledger.items() if entry.unit == "log"}
-    changes = Changes(touched=set(every), dropped=set(gone & every))
+    # The build's file must not name those who are gone: `ALL` is in each build that reads logs.
+    changes = Changes(touched={*every - gone, ALL}, dropped=set(gone & every))
     branches = branches_of(store, build, people)
     changes.touched |= branches
     for name, state in build.file.tables.items():
@@ -154,7 +157,7 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
     left = branches_of(store, build, people)
     if left:
         raise NotErasedError(f"commands of {min(left)} still name a person who was to be erased")
-    entries = b"".join(map(msgspec.json.encode, build.ledger().values()))
+    entries = b"".join(map(msgspec.json.encode, (build.file, *build.ledger().values())))
     for name in build.tables:
         if build.file.tables[name].unit not in UNITS:
             continue
@@ -164,4 +167,4 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
             if any(person in text for person in people):
                 raise NotErasedError(f"{file.path} still names a learner who was to be erased")
     if any(person.encode() in entries for person in people):
-        raise NotErasedError("the ledger still names a learner who was to be erased")
+        raise NotErasedError("the build or its ledger still names a learner who was to be erased")
