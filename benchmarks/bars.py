@@ -326,6 +326,18 @@ BARS = (
     Bar("tables", "stored events", ("many", "bronze_bytes_per_event"), "bytes/event"),
     Bar("tables", "all stored tables", ("many", "bytes_per_event"), "bytes/event"),
     Bar(
+        "ingest",
+        "events of 10 runs read, two workers by one",
+        ("ratio",),
+        "x",
+        "at least",
+        1.6,
+        (("two", "per_s"), ("one", "per_s")),
+    ),
+    Bar("insight", "acts of 40 learners in the charts of their class, p95", ("behind_p95_s",), "s", "at most", 10),
+    Bar("insight", "Spark meanwhile, of one core", ("core_percent",), "%", "at most", 20),
+    Bar("insight", "rounds of Spark", ("rounds",), ""),
+    Bar(
         "studies",
         "a study of 200 clusters, two workers by one",
         ("ratio",),
