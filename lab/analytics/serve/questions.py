@@ -19,19 +19,18 @@ order by answers desc""",
     "stuck": """select class, lesson, step, learners, episodes, round(median_s) as median_s, by_reason
 from gold.stuck_points
 order by learners desc, median_s desc""",
-    "hints": """select lesson, step, count(*) as learners,
-  round(avg("right"::int) filter (hints_before > 0), 2) as right_with_hint,
-  round(avg("right"::int) filter (hints_before = 0), 2) as right_without
-from gold.attempt_steps
-group by lesson, step
-having learners >= 5
-order by lesson, step""",
+    "hints": """select class, lesson, step, n as learners, with_hint,
+  round(right_with_hint, 2) as right_with_hint, round(right_without_hint, 2) as right_without
+from gold.item_statistics
+where n >= 5
+order by class, lesson, step""",
     "eras": """select era, count(*) as runs, median(commit_p99_us) / 1000.0 as commit_p99_ms,
   median(unavailable_us) / 1000.0 as unavailable_ms, sum(lost_records) as lost
 from gold.run_summary
 group by era""",
     "acks": """select run, branch, acks,
-  median(latency_us) / 1000.0 as p50_ms, quantile_cont(latency_us, 0.99) / 1000.0 as p99_ms
+  min(latency_us) filter (share >= 0.5) / 1000.0 as p50_ms,
+  min(latency_us) filter (share >= 0.99) / 1000.0 as p99_ms
 from gold.commit_latency
 group by run, branch, acks
 order by p99_ms desc""",
@@ -40,11 +39,11 @@ order by p99_ms desc""",
 from gold.failovers
 order by unavailable_us desc
 limit 50""",
-    "rebalances": """select run, "group", count(*) as rebalances,
-  sum(stopped_us) // 1000 as stopped_ms, max(members) as members
+    "rebalances": """select run, branch, "group", count(*) as rebalances,
+  max(stop_the_world_us) // 1000 as longest_ms, sum(unowned_us) // 1000 as unowned_ms, max(members) as members
 from gold.rebalances
-group by run, "group"
-order by stopped_ms desc""",
+group by run, branch, "group"
+order by unowned_ms desc""",
     "settings": """select settings['min.insync.replicas'] as min_insync_replicas, count(*) as runs,
   sum(lost_records) as lost, median(commit_p99_us) / 1000.0 as commit_p99_ms
 from gold.run_summary

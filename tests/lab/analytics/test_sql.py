@@ -12,7 +12,6 @@ import pytest
 
 from lab.analytics.build.events import STORED
 from lab.analytics.serve import sql_box, sql_child
-from lab.analytics.serve.questions import QUESTIONS
 from lab.analytics.serve.sql_box import Answer, ask
 from lab.analytics.serve.visible import EVERYTHING, Visible, may_ask, visible_to
 from lab.analytics.store.builds import Build, Store
@@ -249,15 +248,6 @@ def test_long_answers_are_cut_and_several_statements_refused(made: Made) -> None
         with pytest.raises(Refusal) as refused:
             answer(made, query)
         assert refused.value.id == f"refusal.{id}"
-
-
-def test_sample_queries_match_the_tables(made: Made) -> None:
-    assert len(QUESTIONS) == 10
-    for name, query in QUESTIONS.items():
-        rows = answer(made, query).rows
-        # The columns of the rows of this module.
-        assert bool(rows) is (name in ("eras", "hardest_steps")), name
-    assert answer(made, QUESTIONS["eras"]).rows[0][:2] == ["3.9", 2]
 
 
 def test_types_of_tables_are_types_of_the_database() -> None:
