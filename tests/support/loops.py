@@ -56,6 +56,7 @@ SPARK = (
     "tests/lab/analytics/test_build.py",
     "tests/lab/analytics/store/test_commands_of_people.py",
     "tests/lab/analytics/test_datasource.py",
+    "tests/lab/analytics/known_answers/test_definitions.py",
     "tests/lab/analytics/test_expressions.py",
     "tests/lab/analytics/test_ingest.py",
     "tests/lab/analytics/test_object_store.py",

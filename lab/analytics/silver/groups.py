@@ -116,6 +116,7 @@ GROUP_ASSIGNMENT_COLUMNS = (
     SEQ,
     AT_US,
     c("group", STRING, "the group; null for an event of a consumer, which names none"),
+    c("broker", STRING, "of an assignment by a coordinator: its node"),
     c("generation_id", INT, "the generation"),
     c("member", STRING, "the member that the coordinator assigns to"),
     c("client", STRING, "the consumer that owns or revokes it"),
@@ -138,8 +139,8 @@ def group_assignments(t: Tables) -> DataFrame:
     given = F.try_variant_get(F.get("one", F.lit(1)), "$", "array<string>")
     found = [
         _partitions(
-            each, given, group=F.col("group"), generation_id=F.col("generation_id"), member=member,
-            change=word("assigned"),
+            each, given, group=F.col("group"), broker=F.col("broker"), generation_id=F.col("generation_id"),
+            member=member, change=word("assigned"),
         ),
         _partitions(t.kind("ConsumerAssigned"), F.col("partitions"), client=F.col("client"), change=word("owned")),
         _partitions(

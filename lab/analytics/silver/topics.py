@@ -42,6 +42,7 @@ TOPIC_COLUMNS = (
     c("created_seq", BIGINT, "the event that created it"),
     c("created_us", BIGINT, "when it was created"),
     c("deleted_seq", BIGINT, "the event that deleted it; null while it exists"),
+    c("deleted_us", BIGINT, "when it was deleted; null while it exists"),
 )
 
 
@@ -62,6 +63,7 @@ def topics(t: Tables) -> DataFrame:
             F.min(F.when(created, F.col("seq"))).alias("created_seq"),
             F.min(F.when(created, F.col("at_us"))).alias("created_us"),
             F.min(F.when(deleted, F.col("seq"))).alias("deleted_seq"),
+            F.min(F.when(deleted, F.col("at_us"))).alias("deleted_us"),
         )
         .select(
             BRANCH,
@@ -72,6 +74,7 @@ def topics(t: Tables) -> DataFrame:
             "created_seq",
             "created_us",
             "deleted_seq",
+            "deleted_us",
         )
     )
 

@@ -12,8 +12,10 @@ from pyspark.sql import SparkSession
 
 from broker_core.events import KINDS
 from broker_core.events.client import RecordsConsumed
+from broker_core.events.group import ConsumerAssigned
 from broker_core.events.rpc import RpcSent
 from broker_core.events.waiting import RequestCompleted, RequestParked
+from broker_core.events.world import NodeRemoved
 from broker_core.partitions import ReplicaId, TopicPartition
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
@@ -226,6 +228,23 @@ def test_groups_match_their_coordinator(made: MadeTables) -> None:
                 assert (lag["committed"], lag["lag"]) == (offset, replica["high_watermark"] - offset)
     assert states == {"Empty", "PreparingRebalance", "Stable"}
     assert [row["moved_partitions"] for row in tables["gold.rebalances"]] == [0, 1, 2, 0]
+
+
+def test_static_member_that_restarts_is_in_no_rebalance(made: MadeTables) -> None:
+    """Neither is the member of the other group that dies in the end. The coordinator dies in between."""
+    tables = Tables(made, "restarted")
+    rebalances = tables["gold.rebalances"]
+    assert [(row["group"], row["moved_partitions"]) for row in rebalances] == [("g", 0), ("g", 1), ("h", 0), ("g", 2)]
+    assert len({row["broker"] for row in rebalances}) == 2
+    [stopped_us, other_us] = [at_us for _, at_us, event in tables.run.of(NodeRemoved) if event.node in ("s1", "other")]
+    back_us, held = next(
+        (at_us, len(event.partitions)) for _, at_us, event in tables.run.of(ConsumerAssigned)
+        if event.client == "s1" and at_us > stopped_us
+    )  # fmt: skip
+    [run] = tables["gold.run_summary"]
+    apart_us = run["unowned_us"] - sum(row["unowned_us"] for row in rebalances)
+    assert apart_us == held * (back_us - stopped_us) + 3 * (tables.run.end_us - other_us)
+    assert run["stop_the_world_us"] == tables.run.end_us - other_us
 
 
 def test_transactions_match_their_coordinator(made: MadeTables) -> None:

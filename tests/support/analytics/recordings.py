@@ -293,6 +293,35 @@ def compacted() -> RecordedRun:
     )  # fmt: skip
 
 
+_OFFSETS = "kafka-topics.sh --create --topic __consumer_offsets --replica-assignment {} --config cleanup.policy=compact"
+_STATIC = "consumer start s{0} --group g --topic orders --instance i{0} --session-timeout-ms 20000"
+
+
+def restarted() -> RecordedRun:
+    """A static member restarts without a rebalance, the coordinator dies before the next one, and another group, which
+    reads the same topic, loses its only member for ever.
+    """
+    return RecordedRun(
+        (
+            (_OFFSETS.format("2:3:1"), 0),
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:3:2,3:1:2,1:2:3", 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 5", 0),
+            (_STATIC.format(1), 4_000),
+            (_STATIC.format(2), 4_000),
+            ("consumer start other --group h --topic orders", 4_000),
+            ("consumer kill s1", 1_500),
+            (_STATIC.format(1), 3_000),
+            ("broker kill 2", 4_000),
+            ("consumer start s3 --group g --topic orders", 5_000),
+            ("consumer kill other", 500),
+            ("broker start 2", 3_000),
+            ("producer stream p orders-0 0", 500),
+        ),
+        seed=41, broker_config=_QUICK,
+    )  # fmt: skip
+
+
 def drawn_0_10() -> RecordedRun:
     """A random schedule in Kafka 0.10: logs are compacted and truncated while members of groups come and go."""
     return RecordedRun.drawn(3072, "0.10", 3_000)
@@ -312,6 +341,7 @@ RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
         steady, leader_killed, created_again, rebalanced, transactional, timed_out, truncated, reassigned, disturbed,
-        cleaned, old_era, taken_over, came_back, compacted, drawn_0_10, drawn_1_1, drawn_2_4,
+        cleaned, old_era, taken_over, came_back, compacted, restarted,
+        drawn_0_10, drawn_1_1, drawn_2_4,
     )
 }  # fmt: skip

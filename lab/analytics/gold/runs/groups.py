@@ -5,6 +5,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from lab.analytics.gold.runs.parts import with_end
+from lab.analytics.silver.parts import stacked
+from lab.analytics.silver.topics import with_incarnation
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, array, c, ordered, struct
 
 REBALANCE_COLUMNS = (
@@ -18,8 +20,10 @@ REBALANCE_COLUMNS = (
     c("completed_us", BIGINT, "when all had joined, and the group leader was asked for the assignment; null: never"),
     c("stable_us", BIGINT, "when the members received their assignment; null: never"),
     c("members", INT, "members of the new generation"),
-    c("moved_partitions", INT, "partitions that changed their owner"),
-    c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner"),
+    c("moved_partitions", INT, "partitions that its plan gives to another member than the last plan that had them; a "
+      "static member that restarts is the same one"),
+    c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner; each such time "
+      "belongs to the last rebalance that it overlaps"),
     c("stopped_us", BIGINT, "start of that time"),
     c("unowned_us", BIGINT, "the time without an owner, of all its partitions together"),
     c("by_member", array(struct(member=STRING, phase=STRING, from_us=BIGINT, to_us=BIGINT)),
@@ -27,6 +31,7 @@ REBALANCE_COLUMNS = (
 )  # fmt: skip
 
 _REBALANCE = (BRANCH, "group", "broker", "seq")
+_GAP = (BRANCH, "group", "topic", "incarnation", "partition")
 
 
 def rebalances(t: Tables) -> DataFrame:
@@ -52,60 +57,82 @@ def _waits(t: Tables) -> DataFrame:
 
     states = t.group_generations.select(
         BRANCH, "group", "broker", F.col("from_seq").alias("seq"), "state", "why",
-        F.col("from_us").alias("prepared_us"),
+        F.col("from_us").alias("prepared_us"), "to_us",
         F.col("generation_id").alias("before"),
         *(
             following(name, count).alias(f"{name}_{count}")
             for count in (1, 2)
-            for name in ("state", "from_us", "generation_id", "members")
+            for name in ("state", "from_seq", "from_us", "to_us", "generation_id", "members")
         ),
     )  # fmt: skip
     began = states.where("state = 'PreparingRebalance'")
-    completes = F.col("state_1") == "CompletingRebalance"
-    stable = completes & (F.col("state_2") == "Stable")
+    # A coordinator that stopped in between may have loaded the previous generation again.
+    completes = (F.col("state_1") == "CompletingRebalance") & (F.col("from_us_1") == F.col("to_us"))
+    stable = completes & (F.col("state_2") == "Stable") & (F.col("from_us_2") == F.col("to_us_1"))
     # Of the whole group: after a coordinator has been replaced, what follows is the new one's.
     next_us = F.lead("prepared_us").over(Window.partitionBy(BRANCH, "group").orderBy("seq"))
-    next_seq = F.lead("seq").over(Window.partitionBy(BRANCH, "group", "broker").orderBy("seq"))
     return began.select(
         *_REBALANCE, "why", "prepared_us",
         F.when(completes, F.col("generation_id_1")).otherwise(F.col("before")).alias("generation_id"),
         F.when(completes, F.col("from_us_1")).alias("completed_us"),
         F.when(stable, F.col("from_us_2")).alias("stable_us"),
         F.when(completes, F.col("members_1")).otherwise(F.lit(0)).alias("members"),
-        next_us.alias("next_us"), F.coalesce(next_seq, F.lit(2**62)).alias("next_seq"),
+        F.when(stable, F.col("from_seq_2")).alias("stable_seq"), next_us.alias("next_us"),
+        F.when(completes, F.col("to_us_1")).otherwise(F.col("to_us")).alias("over_us"),
     )  # fmt: skip
 
 
 def _moved(t: Tables, waits: DataFrame) -> DataFrame:
-    """Number of partitions that changed owner."""
-    of_partition = Window.partitionBy(BRANCH, "group", "topic", "partition").orderBy("seq")
-    assigned = t.group_assignments.where("change = 'assigned' and not is_empty").select(
-        BRANCH, "group", F.col("seq").alias("assigned_seq"), "member",
-        F.lag("member").over(of_partition).alias("before"),
-    )  # fmt: skip
-    stabilised = waits.where("stable_us is not null").select(*_REBALANCE, "next_seq")
+    """Number of partitions that the plan of a rebalance gives to another member than the last plan that had them."""
+    of_partition = Window.partitionBy(BRANCH, "group", "topic", "incarnation", "partition").orderBy("seq")
+    planned = with_incarnation(t.group_assignments.where("change = 'assigned' and not is_empty"), t.topics)
+    owner = F.struct(F.isnull("instance"), F.coalesce("instance", "member"))
+    # A custom assignor may give a partition to several members.
+    assigned = (
+        planned.join(F.broadcast(_instances(t)), [BRANCH, "group", "member"], "left")
+        .groupBy(BRANCH, "group", "broker", "seq", "topic", "incarnation", "partition")
+        .agg(F.array_sort(F.collect_set(owner)).alias("owners"))
+        .withColumn("before", F.lag("owners").over(of_partition))
+        .where("owners != before")
+        .select(BRANCH, "group", "broker", F.col("seq").alias("assigned_seq"))
+    )
     # Not by generation: a group that was deleted, or lost with its coordinator, starts its generations again.
     return (
-        stabilised.join(assigned.where("member != before"), [BRANCH, "group"])
-        .where("assigned_seq > seq and assigned_seq < next_seq")
+        waits.select(*_REBALANCE, "stable_seq")
+        .join(assigned, [BRANCH, "group", "broker"])
+        .where("assigned_seq > seq and assigned_seq < stable_seq")
         .groupBy(*_REBALANCE)
         .agg(F.count("*").alias("moved_partitions"))
     )
 
 
+def _instances(t: Tables) -> DataFrame:
+    """The ids of static members, with their group.instance.id: each process of one has another id."""
+    named = t.group_members.where("instance != ''").select(BRANCH, "group", "member", "instance")
+    replaced = t.group_members.where("change = 'replaced'")
+    ids = (
+        replaced.select(BRANCH, "group", F.col(name).alias("member"), "instance") for name in ("member", "old_member")
+    )
+    return stacked([named, *ids]).groupBy(BRANCH, "group", "member").agg(F.max("instance").alias("instance"))
+
+
 def _unowned(t: Tables, waits: DataFrame) -> DataFrame:
-    """How long partitions had no owner: from the revocation by the previous owner until the next one has it."""
-    gaps = t.partition_owners.where("client is null and to_us is not null").select(
-        BRANCH, "group", F.col("from_us").alias("gap_us"), F.col("to_us").alias("owned_us")
+    """How long partitions had no owner around a rebalance.
+
+    A time without an owner counts as a whole, for the last rebalance that it overlaps: it begins before the rebalance
+    is over, and ends after it began.
+    """
+    gaps = with_end(t.partition_owners.where("client is null"), t).select(
+        *_GAP, F.col("from_us").alias("gap_us"), F.coalesce("to_us", "end_us").alias("owned_us")
     )
-    ends_then = (F.col("owned_us") >= F.col("prepared_us")) & (
-        F.col("next_us").isNull() | (F.col("owned_us") < F.col("next_us"))
-    )
+    last = Window.partitionBy(*_GAP, "gap_us").orderBy(F.desc("seq"))
+    overlaps = (F.col("owned_us") >= F.col("prepared_us")) & (F.col("gap_us") <= F.coalesce("over_us", "owned_us"))
     lasted = F.col("owned_us") - F.col("gap_us")
     return (
-        waits.select(*_REBALANCE, "prepared_us", "next_us")
-        .join(gaps, [BRANCH, "group"])
-        .where(ends_then)
+        gaps.join(F.broadcast(waits.select(*_REBALANCE, "prepared_us", "over_us")), [BRANCH, "group"])
+        .where(overlaps)
+        .withColumn("place", F.row_number().over(last))
+        .where("place = 1")
         .groupBy(*_REBALANCE)
         .agg(
             F.max(lasted).alias("stop_the_world_us"),
@@ -148,8 +175,8 @@ def _by_member(t: Tables, waits: DataFrame) -> DataFrame:
 REBALANCES = Table(
     name="gold.rebalances", unit="branch", key=("group", "broker", "seq"), columns=REBALANCE_COLUMNS, small=True,
     needs=(
-        "silver.group_generations", "silver.group_assignments", "silver.partition_owners", "silver.client_states",
-        "silver.nodes",
+        "silver.group_generations", "silver.group_assignments", "silver.group_members", "silver.partition_owners",
+        "silver.client_states", "silver.nodes", "silver.topics",
     ),
     make=rebalances, order=("seq",), checks=(ordered("prepared_us", "completed_us", "stable_us"),),
     doc="A rebalance of a group.",

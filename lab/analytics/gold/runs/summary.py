@@ -4,7 +4,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lab.analytics.gold.runs.parts import reached
+from lab.analytics.gold.runs.parts import reached, with_end
 from lab.analytics.silver.alarms import LOST
 from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, STRING, Table, Tables, c, map_of
 from lab.analytics.tables.table import AT_US, SEQ
@@ -25,7 +25,12 @@ RUN_SUMMARY_COLUMNS = (
     c("alarms", BIGINT, "violated guarantees"),
     c("faults", BIGINT, "faults, without brokers that were starting and sessions that closed"),
     c("rebalances", BIGINT, "rebalances of groups"),
-    c("stop_the_world_us", BIGINT, "the longest time in which a partition of a group had no owner"),
+    c(
+        "stop_the_world_us",
+        BIGINT,
+        "the longest time in which a partition of a group had no owner, whether in a rebalance or not",
+    ),
+    c("unowned_us", BIGINT, "time in which partitions of groups had no owner, over all of them"),
     c("commit_p50_us", BIGINT, "median commit latency"),
     c("commit_p99_us", BIGINT, "99th percentile of the commit latency"),
     c("unavailable_us", BIGINT, "time in which partitions had no leader that responded, over all failovers"),
@@ -40,6 +45,9 @@ _NO_FAULTS = ("starting", "session closed")
 def run_summary(t: Tables) -> DataFrame:
     """The counts that lists and comparisons of runs show."""
     appends = t.appends.withColumn("latency_us", F.col("committed_us") - F.col("sent_us"))
+    gaps = with_end(t.partition_owners.where("client is null"), t).withColumn(
+        "lasted", F.coalesce("to_us", "end_us") - F.col("from_us")
+    )
     parts = (
         _of(
             t.batches, batches=F.count("*"), records=F.sum("records"), bytes=F.sum("size_bytes"),
@@ -62,9 +70,8 @@ def run_summary(t: Tables) -> DataFrame:
             t.alarms, alarms=F.count(F.when(F.col("invariant") != LOST, 1)), lost_records=F.sum("records"),
         ),
         _of(t.faults.where(~F.col("fault").isin(*_NO_FAULTS)), faults=F.count("*")),
-        _of(
-            t.rebalances, rebalances=F.count("*"), stop_the_world_us=F.max("stop_the_world_us"),
-        ),
+        _of(t.rebalances, rebalances=F.count("*")),
+        _of(gaps, stop_the_world_us=F.max("lasted"), unowned_us=F.sum("lasted")),
         _of(t.failovers, unavailable_us=F.sum("unavailable_us")),
         _settings(t),
     )  # fmt: skip
@@ -94,8 +101,8 @@ RUN_SUMMARY = Table(
     name="gold.run_summary", unit="branch", key=("events",), columns=RUN_SUMMARY_COLUMNS, small=True,
     needs=(
         "silver.batches", "silver.appends", "silver.rpcs", "silver.leader_epochs", "silver.replica_offsets",
-        "silver.isr_changes", "silver.alarms", "silver.faults", "silver.nodes", "silver.settings", "gold.rebalances",
-        "gold.failovers",
+        "silver.isr_changes", "silver.alarms", "silver.faults", "silver.nodes", "silver.settings",
+        "silver.partition_owners", "gold.rebalances", "gold.failovers",
     ),
     make=run_summary, doc="A branch of a run; one row.",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tests.support.analytics.plain.dump import Row, Rows, broker, partition
+from tests.support.analytics.plain.groups import unowned
 
 BUCKETS = 400
 FEW_BUCKETS = 100
@@ -322,6 +323,7 @@ def run_summary(t: Any) -> Rows:
                if event.said["node_kind"] == "broker"}  # fmt: skip
     first = min(started.values(), key=lambda event: event.seq, default=None)
     run: Row = next((event.said for event in t.of("RunStarted")), {})
+    gaps = [row["ends_us"] - row["from_us"] for row in unowned(t)]
     return [
         {
             "events": len(t.events), "simulated_s": t.end_us / 1_000_000, "batches": len(batches),
@@ -333,7 +335,7 @@ def run_summary(t: Any) -> Rows:
             "alarms": len(t.of("InvariantViolated")),
             "faults": sum(row["fault"] not in ("starting", "session closed") for row in t["silver.faults"]),
             "rebalances": len(t["gold.rebalances"]),
-            "stop_the_world_us": max((row["stop_the_world_us"] for row in t["gold.rebalances"]), default=0),
+            "stop_the_world_us": max(gaps, default=0), "unowned_us": sum(gaps),
             "unavailable_us": sum(row["unavailable_us"] or 0 for row in t["gold.failovers"]),
             "commit_p50_us": rank(times, 0.5), "commit_p99_us": rank(times, 0.99),
             "settings": dict(first.said["settings"]) if first else None, "era": run.get("era"), "seed": run.get("seed"),

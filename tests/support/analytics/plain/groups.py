@@ -1,12 +1,18 @@
-"""Groups: their states at coordinators, and which consumer owns what."""
+"""Groups: their states at coordinators, which consumer owns what, and their rebalances, event by event.
+
+By the definitions of "Owners and rebalances" in docs/TABLES.md.
+"""
 
 from collections import defaultdict
 from typing import Any
 
-from tests.support.analytics.plain.dump import Row, Rows, partition
+from tests.support.analytics.plain.dump import Happened, Row, Rows, partition
+from tests.support.analytics.plain.topics import assignment_of
 
 Group = tuple[str, str]
 """Group and coordinator."""
+Place = tuple[str, int, int]
+"""Topic, incarnation, partition."""
 
 
 def group_generations(t: Any) -> Rows:
@@ -44,91 +50,230 @@ def group_generations(t: Any) -> Rows:
     return found
 
 
-def partition_owners(t: Any) -> Rows:
-    """What each consumer reports to own, until it reports something else or ends; and the times between."""
-    group_of: dict[str, str] = {}
-    owns: dict[str, dict[str, Row]] = defaultdict(dict)
-    found: Rows = []
-    nobody: dict[tuple[str, str], Row] = {}
+class _Topics:
+    """Which topics exist, and which incarnation of their name they are."""
 
-    def says(client: str, names: list[str], seq: int, at_us: int) -> None:
-        group = group_of.get(client)
-        if group is None:
-            return
-        before, owns[client] = owns[client], {}
-        for row in before.values():
-            row["to_us"] = at_us
-        for name in names:
-            row = _span(group, name, client, seq, at_us)
-            found.append(row)
-            owns[client][name] = row
-            if (group, name) in nobody:
-                nobody.pop((group, name))["to_us"] = at_us
-        held = {name for other, its in owns.items() if group_of.get(other) == group for name in its}
-        for name in before.keys() - held:
-            nobody[group, name] = _span(group, name, None, seq, at_us)
-            found.append(nobody[group, name])
+    def __init__(self) -> None:
+        self.incarnation: dict[str, int] = defaultdict(int)
+        self.existing: set[str] = set()
 
-    for event in t.of("NodeAdded", "NodeRemoved", "ConsumerAssigned"):
+    def take(self, event: Happened) -> str | None:
+        """The topic that an event creates or deletes."""
+        about = assignment_of(event)
+        if about is None or event.kind == "ZnodeChanged":
+            return None
+        topic, _ = about
+        if event.kind == "ZnodeCreated":
+            self.incarnation[topic] += 1
+            self.existing.add(topic)
+        else:
+            self.existing.discard(topic)
+        return topic
+
+    def place(self, name: str) -> Place:
+        """The partition of a name, of the newest topic of its name."""
+        topic, number = partition(name)
+        return topic, self.incarnation[topic], number
+
+
+class _Owners:
+    """Owners of partitions by group, and the times without an owner."""
+
+    def __init__(self) -> None:
+        self.rows: Rows = []
+        self._topics = _Topics()
+        self._group_of: dict[str, str] = {}
+        self._said: dict[str, list[str]] = {}
+        self._held: dict[tuple[str, Place], dict[str, Row]] = defaultdict(dict)
+        self._nobody: dict[tuple[str, Place], Row] = {}
+
+    def see(self, event: Happened) -> None:
         said = event.said
-        if event.kind == "ConsumerAssigned":
-            says(said["client"], said["partitions"], event.seq, event.at_us)
+        if event.kind == "NodeAdded":
+            group = dict(said["settings"]).get("group.id")
+            if said["node_kind"] == "consumer" and group:
+                self._group_of[said["node"]] = group
+        elif event.kind == "ConsumerAssigned":
+            self._changes(said["client"], said["partitions"], event)
         elif event.kind == "NodeRemoved":
-            says(said["node"], [], event.seq, event.at_us)
-            group_of.pop(said["node"], None)
-        elif said["node_kind"] == "consumer" and (group := dict(said["settings"]).get("group.id")):
-            group_of[said["node"]] = group
-    return [row for row in found if row["to_us"] is None or row["to_us"] > row["from_us"]]
+            self._changes(said["node"], [], event)
+            self._group_of.pop(said["node"], None)
+        else:
+            self._topic(event)
+
+    def _topic(self, event: Happened) -> None:
+        topic = self._topics.take(event)
+        if topic is None:
+            return
+        if topic in self._topics.existing:
+            for client, names in self._said.items():
+                for name in names:
+                    if partition(name)[0] == topic:
+                        self._gains(client, name, event)
+            return
+        for key in [key for key in (*self._held, *self._nobody) if key[1][0] == topic]:
+            for row in self._held.pop(key, {}).values():
+                row["to_us"] = event.at_us
+            if key in self._nobody:
+                self._nobody.pop(key)["to_us"] = event.at_us
+
+    def _changes(self, client: str, names: list[str], event: Happened) -> None:
+        if client not in self._group_of:
+            return
+        lost = []
+        for key, owners in self._held.items():
+            if client in owners:
+                owners.pop(client)["to_us"] = event.at_us
+                lost.append(key)
+        self._said[client] = names
+        for name in names:
+            self._gains(client, name, event)
+        for key in lost:
+            if not self._held[key]:
+                self._nobody[key] = self._row(key, None, event)
+
+    def _gains(self, client: str, name: str, event: Happened) -> None:
+        if partition(name)[0] in self._topics.existing:
+            key = (self._group_of[client], self._topics.place(name))
+            self._held[key][client] = self._row(key, client, event)
+            if key in self._nobody:
+                self._nobody.pop(key)["to_us"] = event.at_us
+
+    def _row(self, key: tuple[str, Place], client: str | None, event: Happened) -> Row:
+        group, (topic, number, place) = key
+        self.rows.append(
+            {
+                "group": group, "topic": topic, "incarnation": number, "partition": place, "from_seq": event.seq,
+                "from_us": event.at_us, "to_us": None, "client": client,
+            }
+        )  # fmt: skip
+        return self.rows[-1]
 
 
-def _span(group: str, name: str, client: str | None, seq: int, at_us: int) -> Row:
-    topic, number = partition(name)
-    return {
-        "group": group, "topic": topic, "partition": number, "from_seq": seq, "from_us": at_us, "to_us": None,
-        "client": client,
-    }  # fmt: skip
+def partition_owners(t: Any) -> Rows:
+    owners = _Owners()
+    for event in t.of("NodeAdded", "NodeRemoved", "ConsumerAssigned", "ZnodeCreated", "ZnodeDeleted"):
+        owners.see(event)
+    return [row for row in owners.rows if row["to_us"] is None or row["to_us"] > row["from_us"]]
+
+
+class _Rebalances:
+    """The rebalances of groups at their coordinators."""
+
+    def __init__(self, t: Any) -> None:
+        self.rows: Rows = []
+        self._topics = _Topics()
+        self._now: dict[Group, Row] = {}
+        self._members: dict[Group, int] = defaultdict(int)
+        self._plan: dict[tuple[str, Place], set[str]] = {}
+        #: the processes of a static member, under one name
+        self._static: dict[tuple[str, str], str] = {}
+        for event in t.of("GroupMemberAdded", "GroupMemberReplaced"):
+            said = event.said
+            is_replaced = event.kind == "GroupMemberReplaced"
+            if said["instance"] or is_replaced:
+                for id in (said["member"], *([said["old_member"]] if is_replaced else [])):
+                    self._static[said["group"], id] = f"static {said['instance']}"
+
+    def see(self, event: Happened) -> None:
+        if event.kind in ("ZnodeCreated", "ZnodeDeleted"):
+            self._topics.take(event)
+            return
+        said = event.said
+        key = (said.get("group", ""), said["broker"])
+        match event.kind:
+            case "GroupTransitioned":
+                self._enters(key, event)
+            case "GroupMemberAdded":
+                self._members[key] += 1
+            case "GroupMemberRemoved":
+                self._members[key] -= 1
+            case "GroupAssigned":
+                self._planned(key, said["assignments"])
+            case _:
+                ended = [one for one in {*self._now, *self._members} if one[1] == said["broker"]]
+                for one in ended:
+                    if event.kind == "BrokerStopped" or one[0] in said["groups"]:
+                        self._members[one] = 0
+                        self._ends(one, event.at_us)
+
+    def _enters(self, key: Group, event: Happened) -> None:
+        said, state = event.said, event.said["to_state"]
+        row = self._now.get(key)
+        if state == "CompletingRebalance" and row is not None:
+            row |= {
+                "completed_us": event.at_us, "generation_id": said["generation_id"], "members": self._members[key],
+            }  # fmt: skip
+            return
+        if state == "Stable" and row is not None and row["completed_us"] is not None:
+            row |= {"stable_us": event.at_us, "moved_partitions": row.pop("moves", 0)}
+        if row is not None:
+            self._ends(key, event.at_us)
+        if state == "Dead":
+            self._members[key] = 0
+        if state == "PreparingRebalance":
+            self._now[key] = {
+                "group": key[0], "broker": key[1], "seq": event.seq, "at_us": event.at_us, "prepared_us": event.at_us,
+                "why": said["why"], "generation_id": said["generation_id"], "completed_us": None, "stable_us": None,
+                "members": 0, "moved_partitions": 0, "over_us": None,
+            }  # fmt: skip
+            self.rows.append(self._now[key])
+
+    def _ends(self, key: Group, at_us: int) -> None:
+        if key in self._now:
+            self._now.pop(key)["over_us"] = at_us
+
+    def _planned(self, key: Group, assignments: list[tuple[str, list[str]]]) -> None:
+        plan: dict[tuple[str, Place], set[str]] = defaultdict(set)
+        for member, names in assignments:
+            for name in names:
+                owner = self._static.get((key[0], member), f"member {member}")
+                plan[key[0], self._topics.place(name)].add(owner)
+        moves = sum(self._plan.get(where, owners) != owners for where, owners in plan.items())
+        self._plan |= plan
+        if key in self._now:
+            self._now[key]["moves"] = moves
 
 
 def rebalances(t: Any) -> Rows:
-    states: dict[Group, Rows] = defaultdict(list)
-    for row in t["silver.group_generations"]:
-        states[row["group"], row["broker"]].append(row)
-    found: Rows = []
-    for (group, node), listed in states.items():
-        for place, row in enumerate(listed):
-            if row["state"] == "PreparingRebalance":
-                found.append(_rebalance(group, node, row, listed[place + 1 : place + 3]))
-    found.sort(key=lambda row: row["seq"])
-    for row in found:
-        later = [other for other in found if other["group"] == row["group"] and other["seq"] > row["seq"]]
-        _add_times(t, row, min((other["at_us"] for other in later), default=None))
-        _add_moves(t, row, min((other["seq"] for other in later if other["broker"] == row["broker"]), default=None))
-    return found
+    found = _Rebalances(t)
+    for event in t.of(
+        "GroupTransitioned", "GroupMemberAdded", "GroupMemberRemoved", "GroupAssigned", "GroupsUnloaded",
+        "BrokerStopped", "ZnodeCreated", "ZnodeDeleted",
+    ):  # fmt: skip
+        found.see(event)
+    rows = found.rows
+    gaps: dict[int, Rows] = defaultdict(list)
+    for gap in unowned(t):
+        begun = [
+            row for row in rows
+            if row["group"] == gap["group"] and row["at_us"] <= gap["ends_us"]
+            and (row["over_us"] is None or row["over_us"] >= gap["from_us"])
+        ]  # fmt: skip
+        if begun:
+            gaps[begun[-1]["seq"]].append(gap)
+    for row in rows:
+        _add_times(t, row, rows, gaps[row["seq"]])
+    return rows
 
 
-def _rebalance(group: str, node: str, row: Row, following: Rows) -> Row:
-    states = [one["state"] for one in following]
-    completes, stable = states[:1] == ["CompletingRebalance"], states == ["CompletingRebalance", "Stable"]
-    return {
-        "group": group, "broker": node, "seq": row["from_seq"], "at_us": row["from_us"], "prepared_us": row["from_us"],
-        "why": row["why"], "generation_id": (following[0] if completes else row)["generation_id"],
-        "completed_us": following[0]["from_us"] if completes else None,
-        "stable_us": following[1]["from_us"] if stable else None,
-        "members": following[0]["members"] if completes else 0,
-    }  # fmt: skip
+def unowned(t: Any) -> Rows:
+    """The times in which partitions of groups had no owner; one that does not end lasts until the end."""
+    return [
+        {**row, "ends_us": t.end_us if row["to_us"] is None else row["to_us"]}
+        for row in t["silver.partition_owners"]
+        if row["client"] is None
+    ]
 
 
-def _add_times(t: Any, row: Row, next_us: int | None) -> None:
-    gaps = [
-        one for one in t["silver.partition_owners"]
-        if one["client"] is None and one["group"] == row["group"] and one["to_us"] is not None
-        and row["at_us"] <= one["to_us"] and (next_us is None or one["to_us"] < next_us)
-    ]  # fmt: skip
-    lasted = [one["to_us"] - one["from_us"] for one in gaps]
+def _add_times(t: Any, row: Row, rows: Rows, gaps: Rows) -> None:
+    lasted = [one["ends_us"] - one["from_us"] for one in gaps]
     row |= {"unowned_us": sum(lasted), "stop_the_world_us": max(lasted, default=0)}
-    row["stopped_us"] = [one["from_us"] for one in gaps if one["to_us"] - one["from_us"] == row["stop_the_world_us"]]
+    row["stopped_us"] = [one["from_us"] for one in gaps if one["ends_us"] - one["from_us"] == row["stop_the_world_us"]]
+    later = (other["at_us"] for other in rows if other["group"] == row["group"] and other["seq"] > row["seq"])
+    next_us = min(later, default=None)
     ends = next(one for one in (row["stable_us"], next_us, t.end_us) if one is not None)
-    row["by_member"] = _phases(t, row["group"], row["at_us"], ends)
+    row["by_member"] = _phases(t, row["group"], row["at_us"], ends) or None
 
 
 def _phases(t: Any, group: str, from_us: int, to_us: int) -> list[Row]:
@@ -149,20 +294,6 @@ def _phases(t: Any, group: str, from_us: int, to_us: int) -> list[Row]:
             if ends > begins:
                 found.append({"member": life["node"], "phase": row["state"], "from_us": begins, "to_us": ends})
     return sorted(found, key=lambda one: (one["member"], one["phase"], one["from_us"], one["to_us"]))
-
-
-def _add_moves(t: Any, row: Row, next_seq: int | None) -> None:
-    """Partitions that the plan of this rebalance gives to another member than the last plan that had them."""
-    holder: dict[tuple[str, int], str] = {}
-    moved = 0
-    for one in t["silver.group_assignments"]:
-        if one["change"] != "assigned" or one["group"] != row["group"] or one["is_empty"]:
-            continue
-        place = one["topic"], one["partition"]
-        is_here = one["seq"] > row["seq"] and (next_seq is None or one["seq"] < next_seq)
-        moved += is_here and holder.get(place, one["member"]) != one["member"] and row["stable_us"] is not None
-        holder[place] = one["member"]
-    row["moved_partitions"] = moved
 
 
 MAKERS = {

@@ -103,7 +103,7 @@ def _settings(said: Said) -> Row | Rows:
 
 
 def _assigned(said: Said) -> Rows:
-    same = {"group": said["group"], "generation_id": said["generation_id"], "change": "assigned"}
+    same = {**_taken("group", "broker", "generation_id")(said), "change": "assigned"}
     return [row for member, names in said["assignments"] for row in _each(names, {**same, "member": member})]
 
 

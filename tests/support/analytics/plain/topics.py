@@ -26,13 +26,13 @@ def topics(t: Any) -> Rows:
     for event in t.of("ZnodeCreated", "ZnodeChanged", "ZnodeDeleted"):
         match assignment_of(event):
             case (topic, None) if found[topic]:
-                found[topic][-1]["deleted_seq"] = event.seq
+                found[topic][-1] |= {"deleted_seq": event.seq, "deleted_us": event.at_us}
             case (topic, dict() as assignment):
                 if event.kind == "ZnodeCreated":
                     found[topic].append(
                         {
                             "topic": topic, "incarnation": len(found[topic]) + 1, "created_seq": event.seq,
-                            "created_us": event.at_us, "deleted_seq": None,
+                            "created_us": event.at_us, "deleted_seq": None, "deleted_us": None,
                         }
                     )  # fmt: skip
                 found[topic][-1] |= {
