@@ -21,7 +21,7 @@ from lab.analytics.figures.parts import (
     unchanged,
 )
 
-_MS = 1e3
+_MS, _S = 1e3, 1e6
 _STAGES = (
     ("noticed", "lost_us", "noticed_us", "--outisr"),
     ("elected", "noticed_us", "elected_us", "--control"),
@@ -49,12 +49,16 @@ def lag(rows: Rows, words: Words) -> Figure:
 
 
 def failovers(rows: Rows, words: Words) -> Figure:
-    """From the loss of a leader to the first batch in the next epoch, one bar for each election."""
+    """From the loss of a leader to the first batch of the next one, one bar for each election; of a loss without a
+    successor to the end.
+    """
     shown, note = newest(rows, MAX_FAILOVERS, words)
     labels = [_election(row) for row in shown]
     data = []
-    for stage, start, end, colour in _STAGES:
-        lengths = [_length_ms(row, start, end) for row in shown]
+    stages = [(stage, colour, [_length_ms(row, start, end) for row in shown]) for stage, start, end, colour in _STAGES]
+    if any(missing := [_missing_ms(row) for row in shown]):
+        stages.append(("missing", "--danger", missing))
+    for stage, colour, lengths in stages:
         data.append(
             {
                 "type": "bar", "orientation": "h", "y": labels, "x": lengths, "name": words(f"analytics.stage.{stage}"),
@@ -68,8 +72,18 @@ def failovers(rows: Rows, words: Words) -> Figure:
 
 def _election(row: Row) -> str:
     mark = " !" if row["unclean"] else ""
+    if row["to_broker"] is None:
+        return f"{partition_of(row)} {broker_node(row['from_broker'])}→ {row['at_us'] / _S:.3f} s"
     brokers = f"{broker_node(row['from_broker'])}→{broker_node(row['to_broker'])}"
     return f"{partition_of(row)} e{row['leader_epoch']} {brokers}{mark}"
+
+
+def _missing_ms(row: Row) -> float:
+    """Time without a leader after what else is known of a loss; 0 if a leader took over."""
+    if row["leads_us"] is not None or row["unavailable_us"] is None:
+        return 0.0
+    known_ms = sum(_length_ms(row, start, end) for _, start, end, _ in _STAGES)
+    return max(0.0, float(row["unavailable_us"]) / _MS - known_ms)
 
 
 def _length_ms(row: Row, start: str, end: str) -> float:
@@ -108,8 +122,8 @@ FIGURES = (
     Stored("lag", "gold.hw_lag", ("topic", "partition", "broker", "at_us", "max", "mean"), lag),
     Stored(
         "failovers", "gold.failovers",
-        ("topic", "partition", "leader_epoch", "from_broker", "to_broker", "at_us", "lost_us", "noticed_us",
-         "elected_us", "leads_us", "first_append_us", "unavailable_us", "unclean", "truncated_records"),
+        ("topic", "partition", "leader_epoch", "from_broker", "to_broker", "at_us", "lost_us",
+         "noticed_us", "elected_us", "leads_us", "first_append_us", "unavailable_us", "unclean", "truncated_records"),
         failovers,
     ),
     Stored(

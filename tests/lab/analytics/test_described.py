@@ -61,9 +61,9 @@ def test_same_description_has_the_same_translation() -> None:
 def test_the_page_and_the_command_describe_tables_in_the_asked_language(lab_server: LabServer, capsys: Any) -> None:
     make_user("reader-of-tables")
     visitor = Visitor(lab_server).sign_in_as("reader-of-tables")
-    assert "An election of a leader for a partition that had one before." in visitor.get("/tables/").text
+    assert "An election of a leader for a partition that had one before, or" in visitor.get("/tables/").text
     page = visitor.get("/tables/?language=zh-CN").text
-    assert "为已有过 leader 的分区选举 leader。" in page and "旧 leader 停止响应的时刻" in page
+    assert "为已有过 leader 的分区选举 leader，" in page and "新 leader 接任的时刻" in page
     assert "An election of a leader" not in page
     call_command("analytics", "tables", "--language", "zh-CN", "--json")
     assert json.loads(capsys.readouterr().out) == described(STORED, "zh-CN")

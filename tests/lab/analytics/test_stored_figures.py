@@ -121,6 +121,15 @@ def test_loss_undetected_before_the_election_is_in_the_bar() -> None:
     assert [trace["x"] for trace in made("failovers", rows)["data"]] == [[0.0], [3000.0], [100.0], [0.0]]
 
 
+def test_loss_without_a_successor_is_drawn_to_the_end() -> None:
+    [row] = rows_of("failovers")
+    lost = dict.fromkeys(("to_broker", "leader_epoch", "noticed_us", "elected_us", "leads_us"))
+    drawn = made("failovers", [row, {**row, **lost, "at_us": 2_000_000, "unavailable_us": 9_000_000}])["data"]
+    assert [trace["x"][0] for trace in drawn] == [0.0, 0.0, 0.0, 0.0, 9000.0]
+    assert drawn[-1]["name"] == "until the end, without a leader"
+    assert drawn[-1]["y"] == ["orders-0 b1→ 2.000 s", "orders-0 e1 b1→b2 !"]
+
+
 def test_many_partitions_are_stacked_to_their_sum() -> None:
     rows = [{**rows_of("throughput")[0], "partition": number, "bytes": 10 * (1 + number)} for number in range(12)]
     traces = made("throughput", rows)["data"]

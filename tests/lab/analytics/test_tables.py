@@ -117,15 +117,15 @@ def test_transaction_continues_under_the_new_coordinator(session: SparkSession) 
 
 
 def test_ended_freeze_is_not_the_cause_of_a_leader_change(session: SparkSession) -> None:
-    elected = [
+    elected: list[dict[str, Any]] = [
         {"seq": seq, "at_us": seq * 10, "topic": "orders", "partition": 0, "broker": broker, "role": "elected",
          "leader_epoch": epoch, "unclean": False}
         for epoch, (seq, broker) in enumerate([(2, 1), (9, 2)])
     ]  # fmt: skip
-    leads = {**elected[-1], "seq": 10, "at_us": 95, "role": "leads"}
+    leads = [{**one, "seq": one["seq"] + 1, "at_us": one["at_us"] + 5, "role": "leads"} for one in elected]
     frozen = {"fault": "frozen", "subject": "b1", "from_seq": 3, "from_us": 30, "to_us": 50}
     tables = {
-        "silver.leader_epochs": [*elected, leads], "silver.faults": [frozen],
+        "silver.leader_epochs": [*elected, *leads], "silver.faults": [frozen],
         "silver.topics": [{"topic": "orders", "incarnation": 1, "created_seq": 1}],
     }  # fmt: skip
     [row] = made(session, TABLES["gold.failovers"], tables=tables)

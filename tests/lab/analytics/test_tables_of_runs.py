@@ -15,7 +15,7 @@ from broker_core.events.client import RecordsConsumed
 from broker_core.events.group import ConsumerAssigned
 from broker_core.events.rpc import RpcSent
 from broker_core.events.waiting import RequestCompleted, RequestParked
-from broker_core.events.world import NodeRemoved
+from broker_core.events.world import BrokerFrozen, BrokerStopped, NodeRemoved
 from broker_core.partitions import ReplicaId, TopicPartition
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
@@ -245,6 +245,21 @@ def test_static_member_that_restarts_is_in_no_rebalance(made: MadeTables) -> Non
     apart_us = run["unowned_us"] - sum(row["unowned_us"] for row in rebalances)
     assert apart_us == held * (back_us - stopped_us) + 3 * (tables.run.end_us - other_us)
     assert run["stop_the_world_us"] == tables.run.end_us - other_us
+
+
+def test_loss_lasts_over_a_leader_that_never_leads_and_to_the_end(made: MadeTables) -> None:
+    tables = Tables(made, "never_back")
+    stopped = {event.broker: at_us for _, at_us, event in tables.run.of(BrokerStopped)}
+    [frozen_us] = [at_us for _, at_us, _ in tables.run.of(BrokerFrozen)]
+    end_us = tables.run.end_us
+    rows = {(row["topic"], row["from_broker"], row["to_broker"]): row for row in tables["gold.failovers"]}
+    assert {key: row["unavailable_us"] for key, row in rows.items() if row["leads_us"] is None} == {
+        ("orders", 1, 2): None, ("orders", 3, None): end_us - stopped["b3"], ("lone", 2, None): end_us - frozen_us,
+    }  # fmt: skip
+    third = rows["orders", 2, 3]
+    assert (third["lost_us"], third["unavailable_us"]) == (stopped["b1"], third["leads_us"] - stopped["b1"])
+    [run] = tables["gold.run_summary"]
+    assert run["unavailable_us"] == 2 * end_us - stopped["b3"] - frozen_us + third["unavailable_us"]
 
 
 def test_transactions_match_their_coordinator(made: MadeTables) -> None:

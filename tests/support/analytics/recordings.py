@@ -322,6 +322,22 @@ def restarted() -> RecordedRun:
     )  # fmt: skip
 
 
+def never_back() -> RecordedRun:
+    """A frozen broker is elected before its session ends, and at last no broker is left."""
+    return RecordedRun(
+        (
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3", 0),
+            ("kafka-topics.sh --create --topic lone --replica-assignment 2", 300),
+            ("producer open p --acks 1", 0),
+            ("producer stream p orders-0 10", 500),
+            ("broker kill 1", 400),
+            ("broker freeze 2", 3_000),
+            ("broker kill 3", 1_500),
+        ),
+        seed=43, broker_config=_QUICK,
+    )  # fmt: skip
+
+
 def drawn_0_10() -> RecordedRun:
     """A random schedule in Kafka 0.10: logs are compacted and truncated while members of groups come and go."""
     return RecordedRun.drawn(3072, "0.10", 3_000)
@@ -341,7 +357,7 @@ RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
         steady, leader_killed, created_again, rebalanced, transactional, timed_out, truncated, reassigned, disturbed,
-        cleaned, old_era, taken_over, came_back, compacted, restarted,
+        cleaned, old_era, taken_over, came_back, compacted, restarted, never_back,
         drawn_0_10, drawn_1_1, drawn_2_4,
     )
 }  # fmt: skip

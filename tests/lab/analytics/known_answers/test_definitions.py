@@ -1,4 +1,4 @@
-"""Owners and rebalances on a few rows whose figures follow from the definitions in docs/TABLES.md."""
+"""Owners, rebalances and failovers on a few rows whose figures follow from the definitions in docs/TABLES.md."""
 
 from typing import Any
 
@@ -128,3 +128,70 @@ def test_generation_loaded_again_does_not_make_a_rebalance_stable(session: Spark
     tables = {"silver.group_generations": known, "silver.topics": [BORN]}
     [row] = made(session, TABLES["gold.rebalances"], tables=tables, branch={"last_at_us": 500})
     assert (row.completed_us, row.stable_us) == (110, None)
+
+
+def elections(*made: tuple[int, int, str]) -> Rows:
+    return [
+        {"seq": seq, "at_us": seq * 10, **ORDERS, "broker": broker, "role": "elected", "leader_epoch": epoch,
+         "strategy": strategy, "unclean": False}
+        for epoch, (seq, broker, strategy) in enumerate(made)
+    ]  # fmt: skip
+
+
+def leads(seq: int, broker: int, epoch: int) -> dict[str, Any]:
+    return {"seq": seq, "at_us": seq * 10, **ORDERS, "broker": broker, "role": "leads", "leader_epoch": epoch}
+
+
+def fault(what: str, broker: int, from_us: int, to_us: int | None) -> dict[str, Any]:
+    return {"fault": what, "subject": f"b{broker}", "from_seq": from_us // 10, "from_us": from_us, "to_us": to_us}
+
+
+NEW, OFFLINE, PREFERRED = "NewPartition", "OfflinePartition", "PreferredReplicaPartition"
+
+
+def losses(session: SparkSession, epochs: Rows, faults: Rows, topic: dict[str, Any] = BORN) -> list[tuple[Any, ...]]:
+    tables = {"silver.leader_epochs": epochs, "silver.faults": faults, "silver.topics": [topic]}
+    found = made(session, TABLES["gold.failovers"], tables=tables, branch={"last_at_us": 1_000})
+    return [
+        (row.from_broker, row.to_broker, row.seq, row.fault_seq, row.lost_us, row.leads_us, row.unavailable_us)
+        for row in found
+    ]
+
+
+def test_partition_without_a_leader_is_unavailable_to_the_end(session: SparkSession) -> None:
+    first = [*elections((1, 1, NEW)), leads(2, 1, 0)]
+    stopped = [fault("stopped", 1, 300, None)]
+    closed = [*stopped, fault("session closed", 1, 400, 400)]
+    nobody = elections((1, 1, NEW), (40, -1, OFFLINE))[1:]
+    # nobody notices
+    assert losses(session, first, stopped) == [(1, None, 30, 30, 300, None, 700)]
+    # the controller finds no leader, and tries again
+    again = {**nobody[0], "seq": 50, "at_us": 500}
+    assert losses(session, [*first, *nobody, again], closed) == [(1, None, 40, 30, 300, None, 700)]
+    # until its topic is deleted
+    deleted = {**BORN, "deleted_seq": 60, "deleted_us": 600}
+    assert losses(session, [*first, *nobody], closed, deleted) == [(1, None, 40, 30, 300, None, 300)]
+    # a broker that is starting does not lead yet, and one that was only frozen for a while is not lost
+    starting = [fault("stopped", 1, 300, 900), fault("starting", 1, 900, None)]
+    assert losses(session, first, starting) == [(1, None, 30, 30, 300, None, 700)]
+    assert losses(session, first, [fault("frozen", 1, 300, 900)]) == []
+
+
+def test_leader_that_never_leads_does_not_end_a_loss(session: SparkSession) -> None:
+    """b1 stops at 300, b2 is frozen at 350 and elected at 400, its session ends at 500, and b3 leads from 520 on."""
+    epochs = [*elections((1, 1, NEW), (40, 2, OFFLINE), (51, 3, OFFLINE)), leads(2, 1, 0), leads(52, 3, 2)]
+    faults = [
+        fault("stopped", 1, 300, None), fault("session closed", 1, 390, 390), fault("frozen", 2, 350, None),
+        fault("session closed", 2, 500, 500),
+    ]  # fmt: skip
+    assert losses(session, epochs, faults) == [
+        (1, 2, 40, 30, 300, None, None), (2, 3, 51, 30, 300, 520, 220),
+    ]  # fmt: skip
+    # without a third broker
+    assert losses(session, [*epochs[:2], leads(2, 1, 0)], faults) == [(1, 2, 40, 30, 300, None, 700)]
+
+
+def test_preferred_leader_that_is_down_does_not_take_the_leader_away(session: SparkSession) -> None:
+    epochs = [*elections((1, 1, NEW), (20, -1, PREFERRED), (40, 2, OFFLINE)), leads(2, 1, 0), leads(41, 2, 2)]
+    stopped = [fault("stopped", 1, 300, None), fault("session closed", 1, 390, 390)]
+    assert losses(session, epochs, stopped) == [(1, 2, 40, 30, 300, 410, 110)]

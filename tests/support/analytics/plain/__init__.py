@@ -8,7 +8,18 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from tests.support.analytics.plain import faults, gold, groups, messages, offsets, per_event, produces, roles, topics
+from tests.support.analytics.plain import (
+    failovers,
+    faults,
+    gold,
+    groups,
+    messages,
+    offsets,
+    per_event,
+    produces,
+    roles,
+    topics,
+)
 from tests.support.analytics.plain.dump import Happened, Rows, events_of
 
 MAKERS: dict[str, Callable[["PlainTables"], Rows]] = {
@@ -16,8 +27,8 @@ MAKERS: dict[str, Callable[["PlainTables"], Rows]] = {
         name: lambda t, name=name: per_event.rows(name, t.events)  # type: ignore[misc]
         for name in per_event.TABLES
     },
-    **topics.MAKERS, **messages.MAKERS, **produces.MAKERS, **groups.MAKERS, **offsets.MAKERS, **faults.MAKERS,
-    **roles.MAKERS, **gold.MAKERS,
+    **topics.MAKERS, **messages.MAKERS, **produces.MAKERS, **groups.MAKERS,
+    **offsets.MAKERS, **faults.MAKERS, **failovers.MAKERS, **roles.MAKERS, **gold.MAKERS,
 }  # fmt: skip
 
 
