@@ -160,11 +160,11 @@ def _transactions(rows: Rows, name: str, colour: str, words: Words) -> Figure:
 FIGURES = (
     Stored(
         "consumer_lag", "gold.consumer_lag",
-        ("group", "topic", "partition", "at_us", "max", "mean", "committed", "log_end"), consumer_lag,
+        ("group", "topic", "incarnation", "partition", "at_us", "max", "mean", "committed", "log_end"), consumer_lag,
     ),
     Stored(
         "throughput", "gold.throughput",
-        ("topic", "partition", "at_us", "bucket_us", "records", "bytes", "batches", "produce_requests",
+        ("topic", "incarnation", "partition", "at_us", "bucket_us", "records", "bytes", "batches", "produce_requests",
          "fetch_requests"),
         throughput,
     ),

@@ -45,6 +45,11 @@ def _partition(row: Row) -> TopicPartition:
     return TopicPartition(row["topic"], row["partition"])
 
 
+def _incarnation(row: Row) -> int:
+    """The number of a row's topic among those of its name."""
+    return row.get("incarnation") or 1
+
+
 def _order(partition: TopicPartition) -> tuple[bool, TopicPartition]:
     """Sort key: user topics before internal ones, partitions by number."""
     return is_internal(partition.topic), partition
@@ -74,23 +79,26 @@ class Step(NamedTuple):
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
     """Log end offset and high watermark of each replica, one plot per partition; the hue is the role at that time."""
-    steps: dict[tuple[TopicPartition, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
+    steps: dict[tuple[TopicPartition, int, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        steps[_partition(row), row["broker"]][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
+        key = _partition(row), _incarnation(row), row["broker"]
+        steps[key][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
     end_us = max([row["to_us"] for row in roles] + [row["at_us"] for row in rows])
-    spans = _spans(roles)
-    partitions = sorted({partition for partition, _ in steps}, key=_order)
+    partitions = sorted({partition for partition, *_ in steps}, key=_order)
     shown = partitions[:PARTITIONS_SHOWN]
     data: list[Figure] = []
     for place, partition in enumerate(shown):
         for key in sorted(key for key in steps if key[0] == partition):
-            replica = str(ReplicaId(str(partition), key[1]))
-            own = spans.get(key) or [Span("outisr", 0, end_us)]
+            # The lines of a deleted topic do not go on in one that was created again.
+            alike = [row for row in roles if (_partition(row), _incarnation(row)) == key[:2]]
+            ends_us = max((row["to_us"] for row in alike), default=end_us)
+            replica = str(ReplicaId(str(partition), key[2]))
+            own = _spans(alike).get((partition, key[2])) or [Span("outisr", 0, ends_us)]
             data += _log_end_offset(replica, steps[key][_LOG_END], own, place, words)
-            data.append(_high_watermark(replica, steps[key][_HIGH_WATERMARK], end_us, place, words))
+            data.append(_high_watermark(replica, steps[key][_HIGH_WATERMARK], ends_us, place, words))
     _one_legend_entry_each(data)
     ends: dict[TopicPartition, int] = defaultdict(int)
-    for (partition, _), measures in steps.items():
+    for (partition, *_), measures in steps.items():
         ends[partition] = max([ends[partition], *(point.value for points in measures.values() for point in points)])
     layout = _stacked(shown, ends, words)
     if len(partitions) > len(shown):
@@ -321,12 +329,14 @@ def _note(text: str, **place: Any) -> Figure:
     return {"text": text, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 10.5}, **place}
 
 
-_ROLE_COLUMNS = ("topic", "partition", "broker", "role", "from_us", "to_us", "at_us")
+_ROLE_COLUMNS = ("topic", "incarnation", "partition", "broker", "role", "from_us", "to_us", "at_us")
 
 FIGURES = (
     Stored(
-        "offsets", "gold.offset_steps", ("topic", "partition", "broker", "measure", "at_us", "value"), offsets,
-        beside=(("gold.role_spans", _ROLE_COLUMNS),), values={"measure": "analytics.measure"},
+        "offsets", "gold.offset_steps", ("topic", "incarnation", "partition", "broker", "measure", "at_us", "value"),
+        offsets,
+        beside=(("gold.role_spans", _ROLE_COLUMNS),),
+        values={"measure": "analytics.measure"},
     ),
     Stored("isr", "gold.role_spans", _ROLE_COLUMNS, isr, values={"role": "role"}),
     Stored(

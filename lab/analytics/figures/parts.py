@@ -77,8 +77,9 @@ def seconds(at_us: int) -> float:
 
 
 def partition_of(row: Row) -> str:
-    """The name of a row's partition."""
-    return partition_name(row["topic"], row["partition"])
+    """The name of a row's partition, with a number for one of a topic that was created again."""
+    name, number = partition_name(row["topic"], row["partition"]), row.get("incarnation") or 1
+    return name if number == 1 else f"{name} ({number})"
 
 
 def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float]) -> dict[str, list[Row]]:

@@ -1,6 +1,6 @@
 """Charts of replication: lag, failovers, and stability of the ISR."""
 
-from broker_core.partitions import ReplicaId, broker_node
+from broker_core.partitions import broker_node
 from lab.analytics.figures.parts import (
     COLOURS,
     Figure,
@@ -35,7 +35,7 @@ MAX_PARTITIONS = 20
 
 def _replica(row: Row) -> str:
     partition = partition_of(row)
-    return partition if row["broker"] is None else str(ReplicaId(partition, row["broker"]))
+    return partition if row["broker"] is None else f"{partition}@{broker_node(row['broker'])}"
 
 
 def lag(rows: Rows, words: Words) -> Figure:
@@ -119,16 +119,16 @@ def isr_churn(rows: Rows, words: Words) -> Figure:
 
 
 FIGURES = (
-    Stored("lag", "gold.hw_lag", ("topic", "partition", "broker", "at_us", "max", "mean"), lag),
+    Stored("lag", "gold.hw_lag", ("topic", "incarnation", "partition", "broker", "at_us", "max", "mean"), lag),
     Stored(
         "failovers", "gold.failovers",
-        ("topic", "partition", "leader_epoch", "from_broker", "to_broker", "at_us", "lost_us",
+        ("topic", "incarnation", "partition", "leader_epoch", "from_broker", "to_broker", "at_us", "lost_us",
          "noticed_us", "elected_us", "leads_us", "first_append_us", "unavailable_us", "unclean", "truncated_records"),
         failovers,
     ),
     Stored(
         "isr_churn", "gold.isr_churn",
-        ("topic", "partition", "shrinks", "expands", "refused", "flaps", "under_min_us", "leaderless_us",
+        ("topic", "incarnation", "partition", "shrinks", "expands", "refused", "flaps", "under_min_us", "leaderless_us",
          "full_share", "smallest", "at_us"),
         isr_churn,
     ),

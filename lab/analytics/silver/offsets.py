@@ -18,7 +18,7 @@ REPLICA_OFFSET_COLUMNS = (
     c("partition", INT, "the partition's number"),
     c("broker", INT, "the broker of the replica"),
     c("measure", STRING, "log_start, log_end, high_watermark, or first_unstable"),
-    c("value", BIGINT, "the offset; null: the log was closed; -1: there is no unstable offset"),
+    c("value", BIGINT, "the offset; null: the log was closed or deleted; -1: there is no unstable offset"),
     c("previous", BIGINT, "the previous offset, if the event has it"),
     c("lowered", BOOLEAN, "it decreased"),
     c("why", STRING, "opened, appended, closed, deleted, or the reason of a truncation or of a new log start offset"),
@@ -48,7 +48,10 @@ def replica_offsets(t: Tables) -> DataFrame:
             _changes(t, "HighWatermarkLowered", HIGH_WATERMARK, to, previous=before, lowered=F.lit(True)),
             _changes(t, "FirstUnstableOffsetChanged", FIRST_UNSTABLE, to, previous=before),
             _changes(t, "LogClosed", LOG_END, gone, why=word("closed")),
-            _changes(t, "LogDeleted", LOG_END, gone, why=word("deleted")),
+            *(
+                _changes(t, "LogDeleted", measure, gone, why=word("deleted"))
+                for measure in (LOG_START, LOG_END, HIGH_WATERMARK)
+            ),
         ]
     )  # fmt: skip
 

@@ -5,12 +5,14 @@ from pyspark.sql import functions as F
 
 from lab.analytics.silver.offsets import HIGH_WATERMARK, LOG_END
 from lab.analytics.silver.parts import last, spans
+from lab.analytics.silver.topics import with_incarnation
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, ordered
 
-_PARTITION = (BRANCH, "topic", "partition")
+_PARTITION = (BRANCH, "topic", "incarnation", "partition")
 
 LEADER_POSITION_COLUMNS = (
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("from_seq", BIGINT, "the event with which this starts"),
     c("from_us", BIGINT, "start"),
@@ -23,13 +25,15 @@ LEADER_POSITION_COLUMNS = (
 
 def leader_positions(t: Tables) -> DataFrame:
     """Spans in which leader, log end offset and high watermark of a partition stay the same."""
-    offsets = t.replica_offsets.where(F.col("measure").isin(LOG_END, HIGH_WATERMARK)).select(
+    changes = t.replica_offsets.where(F.col("measure").isin(LOG_END, HIGH_WATERMARK))
+    offsets = with_incarnation(changes, t.topics).select(
         *_PARTITION, "broker", "seq", "at_us",
         F.when(F.col("measure") == LOG_END, F.struct("value")).alias("log_end"),
         F.when(F.col("measure") == HIGH_WATERMARK, F.struct("value")).alias("high_watermark"),
         F.lit(None).cast("int").alias("leader"),
     )  # fmt: skip
-    leaders = t.partition_states.where("source != 'controller'").select(*_PARTITION, "seq", "at_us", "leader")
+    states = t.partition_states.where("source != 'controller'")
+    leaders = with_incarnation(states, t.topics).select(*_PARTITION, "seq", "at_us", "leader")
     # A leader may not have opened its log, and there may be none: -1.
     brokers = leaders.select(*_PARTITION, F.col("leader").alias("broker")).distinct()
     nothing = F.lit(None).cast("struct<value:bigint>")
@@ -51,8 +55,8 @@ def leader_positions(t: Tables) -> DataFrame:
 
 
 LEADER_POSITIONS = Table(
-    name="silver.leader_positions", unit="branch", key=("topic", "partition", "from_seq"),
-    columns=LEADER_POSITION_COLUMNS, needs=("silver.replica_offsets", "silver.partition_states"),
+    name="silver.leader_positions", unit="branch", key=("topic", "incarnation", "partition", "from_seq"),
+    columns=LEADER_POSITION_COLUMNS, needs=("silver.replica_offsets", "silver.partition_states", "silver.topics"),
     make=leader_positions, checks=(ordered("from_us", "to_us"),),
     doc="A span of time in which a partition's leader, its log end offset and its high watermark stay the same.",
 )  # fmt: skip
@@ -60,6 +64,7 @@ LEADER_POSITIONS = Table(
 LAG_COLUMNS = (
     c("group", STRING, "the group"),
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("from_seq", BIGINT, "the event with which this starts"),
     c("from_us", BIGINT, "start"),
@@ -74,9 +79,11 @@ LAG_COLUMNS = (
 
 def lag(t: Tables) -> DataFrame:
     """Changes of the number of committed records that a group has not processed."""
-    commits = t.offset_commits.where("step in ('committed', 'removed')").select(
+    steps = with_incarnation(t.offset_commits.where("step in ('committed', 'removed')"), t.topics)
+    stated = steps.select(
         *_PARTITION, "group", "seq", "at_us", F.struct(F.col("offset").alias("value")).alias("committed")
     )
+    commits = stated.union(_loaded(t, stated))
     groups = commits.select(*_PARTITION, "group").distinct()
     nothing = F.lit(None).cast("struct<value:bigint>")
     leaders = t.leader_positions.join(F.broadcast(groups), [*_PARTITION]).select(
@@ -97,8 +104,20 @@ def lag(t: Tables) -> DataFrame:
     return spans(states, *_PARTITION, "group").where("lag is not null")
 
 
+def _loaded(t: Tables, stated: DataFrame) -> DataFrame:
+    """Where a coordinator loads its partition: only the offsets that it finds there, which it states next, count."""
+    place = t.kind("GroupTransitioned").select(BRANCH, "group", F.col("partition").alias("stored_in")).distinct()
+    known = stated.select(*_PARTITION, "group").distinct().join(F.broadcast(place), [BRANCH, "group"])
+    loads = t.kind("GroupsLoaded").select(BRANCH, F.col("partition").alias("stored_in"), "seq", "at_us")
+    nothing = F.struct(F.lit(None).cast("bigint").alias("value"))
+    return known.join(F.broadcast(loads), [BRANCH, "stored_in"]).select(
+        *_PARTITION, "group", "seq", "at_us", nothing.alias("committed")
+    )
+
+
 LAG = Table(
-    name="silver.lag", unit="branch", key=("group", "topic", "partition", "from_seq"), columns=LAG_COLUMNS,
-    needs=("silver.offset_commits", "silver.leader_positions"), make=lag, checks=(ordered("from_us", "to_us"),),
+    name="silver.lag", unit="branch", key=("group", "topic", "incarnation", "partition", "from_seq"),
+    columns=LAG_COLUMNS, needs=("silver.offset_commits", "silver.leader_positions", "silver.topics"),
+    kinds=("GroupTransitioned", "GroupsLoaded"), make=lag, checks=(ordered("from_us", "to_us"),),
     doc="A span of time in which the lag of a group on a partition stays the same.",
 )  # fmt: skip

@@ -18,7 +18,7 @@ from lab.texts.i18n import merged
 from tests.support.paths import ROOT
 
 WORDS = Words("en")
-ORDERS = {"topic": "orders", "partition": 0, "broker": None}
+ORDERS = {"topic": "orders", "incarnation": 1, "partition": 0, "broker": None}
 MEMBER = {"member": "c1-1", "phase": "joining", "from_us": 1_000_000, "to_us": 1_500_000}
 ROLES: list[dict[str, Any]] = [
     {**ORDERS, "broker": 1, "role": "leader", "at_us": 1_000_000, "from_us": 1_000_000, "to_us": 3_000_000},
@@ -77,8 +77,10 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return [{**dict.fromkeys(STORED[name].columns), **row} for row in ROWS[name]]
 
 
-def made(name: str, rows: list[dict[str, Any]], *, internal: bool = False) -> dict[str, Any]:
-    figure = figure_of(STORED[name], rows, WORDS, *(ROLES for _ in STORED[name].beside), internal=internal)
+def made(
+    name: str, rows: list[dict[str, Any]], roles: list[dict[str, Any]] = ROLES, *, internal: bool = False
+) -> dict[str, Any]:
+    figure = figure_of(STORED[name], rows, WORDS, *(roles for _ in STORED[name].beside), internal=internal)
     assert figure is not None
     shown: dict[str, Any] = json.loads(json.dumps(figure, allow_nan=False))
     return shown
@@ -128,6 +130,17 @@ def test_loss_without_a_successor_is_drawn_to_the_end() -> None:
     assert [trace["x"][0] for trace in drawn] == [0.0, 0.0, 0.0, 0.0, 9000.0]
     assert drawn[-1]["name"] == "until the end, without a leader"
     assert drawn[-1]["y"] == ["orders-0 b1→ 2.000 s", "orders-0 e1 b1→b2 !"]
+
+
+def test_topics_of_one_name_are_drawn_apart() -> None:
+    again = {"incarnation": 2}
+    rows = [{**row, **more} for row in rows_of("failovers") for more in ({"incarnation": 1}, again)]
+    assert made("failovers", rows)["data"][0]["y"] == ["orders-0 e1 b1→b2 !", "orders-0 (2) e1 b1→b2 !"]
+    steps = [{**rows_of("offsets")[1], "seq": 5}, {**rows_of("offsets")[1], **again, "at_us": 4_000_000, "value": 0}]
+    roles = [*ROLES, {**ROLES[0], **again, "at_us": 3_900_000, "from_us": 3_900_000, "to_us": 5_000_000}]
+    first, second = (one for one in made("offsets", steps, roles)["data"] if one["legendgroup"] == "hw")
+    assert (first["x"], first["y"]) == ([2.5, 3.0], [3, 3])
+    assert (second["x"], second["y"]) == ([4.0, 5.0], [0, 0])
 
 
 def test_many_partitions_are_stacked_to_their_sum() -> None:

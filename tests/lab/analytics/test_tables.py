@@ -142,7 +142,8 @@ def test_leader_that_has_not_opened_its_log_has_no_position(session: SparkSessio
         {**where, "seq": seq, "at_us": seq * 10, "source": "changed", "leader": leader}
         for seq, leader in ((1, 1), (4, 7))
     ]
-    tables = {"silver.replica_offsets": offsets, "silver.partition_states": states}
+    topics = [{"topic": "orders", "incarnation": 1, "created_seq": 1}]
+    tables = {"silver.replica_offsets": offsets, "silver.partition_states": states, "silver.topics": topics}
     found = made(session, TABLES["silver.leader_positions"], tables=tables)
     assert [(row["from_seq"], row["to_us"], row["broker"], row["log_end"]) for row in found] == [
         (1, 20, 1, None), (2, 40, 1, 5), (4, None, 7, None),

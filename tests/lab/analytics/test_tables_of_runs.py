@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from broker_core.events import KINDS
 from broker_core.events.client import RecordsConsumed
-from broker_core.events.group import ConsumerAssigned
+from broker_core.events.control import ZnodeDeleted
+from broker_core.events.group import ConsumerAssigned, GroupsLoaded
 from broker_core.events.rpc import RpcSent
 from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.events.world import BrokerFrozen, BrokerStopped, NodeRemoved
@@ -260,6 +261,24 @@ def test_loss_lasts_over_a_leader_that_never_leads_and_to_the_end(made: MadeTabl
     assert (third["lost_us"], third["unavailable_us"]) == (stopped["b1"], third["leads_us"] - stopped["b1"])
     [run] = tables["gold.run_summary"]
     assert run["unavailable_us"] == 2 * end_us - stopped["b3"] - frozen_us + third["unavailable_us"]
+
+
+def test_deleted_topic_has_no_owner_to_miss(made: MadeTables) -> None:
+    tables = Tables(made, "deleted_in_use")
+    [deleted_us] = [at_us for _, at_us, event in tables.run.of(ZnodeDeleted) if event.path == "/brokers/topics/orders"]
+    [gap] = [row for row in tables["silver.partition_owners"] if row["client"] is None]
+    assert (gap["incarnation"], gap["to_us"]) == (1, deleted_us)
+    assert {row["incarnation"] for row in tables["gold.consumer_lag"]} == {1, 2}
+    assert min(row["lag"] for row in tables["silver.lag"]) >= 0
+
+
+def test_offsets_that_a_coordinator_has_lost_are_not_committed(made: MadeTables) -> None:
+    tables = Tables(made, "forgotten")
+    *_, (_, loaded_us, _) = tables.run.of(GroupsLoaded)
+    lags = tables["silver.lag"]
+    before = max(row["committed"] for row in lags if row["from_us"] < loaded_us)
+    assert {row["committed"] for row in lags if row["from_us"] >= loaded_us} == {lags[-1]["committed"]}
+    assert lags[-1]["committed"] < before
 
 
 def test_transactions_match_their_coordinator(made: MadeTables) -> None:

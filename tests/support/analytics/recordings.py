@@ -338,6 +338,45 @@ def never_back() -> RecordedRun:
     )  # fmt: skip
 
 
+def deleted_in_use() -> RecordedRun:
+    """A topic that a group reads is deleted and created again."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1), 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 20", 0),
+            ("consumer start g1 --group g --topic orders", 8_000),
+            ("producer stream p orders-0 0", 200),
+            ("consumer kill g1", 200),
+            ("kafka-topics.sh --delete --topic orders", 2_000),
+            (_CREATE.format(1), 300),
+            ("producer open q --acks all", 0),
+            ("producer stream q orders-0 10", 0),
+            ("consumer start g2 --group g --topic orders", 7_000),
+            ("producer stream q orders-0 0", 200),
+        ),
+        seed=44, broker_config={**_SMALL, "group.min.session.timeout.ms": "1000"},
+    )  # fmt: skip
+
+
+def forgotten() -> RecordedRun:
+    """Committed offsets are lost in an unclean election of the coordinator."""
+    return RecordedRun(
+        (
+            (_OFFSETS.format("1:2") + " --config unclean.leader.election.enable=true", 0),
+            ("kafka-topics.sh --create --topic orders --replica-assignment 3", 300),
+            ("producer open p --acks 1", 0),
+            ("producer stream p orders-0 10", 0),
+            ("consumer start g1 --group g --topic orders", 7_000),
+            ("broker kill 2", 7_000),
+            ("broker kill 1", 2_000),
+            ("consumer freeze g1", 0),
+            ("broker start 2", 3_000),
+        ),
+        seed=45, brokers=(1, 2, 3), broker_config=_QUICK,
+    )  # fmt: skip
+
+
 def drawn_0_10() -> RecordedRun:
     """A random schedule in Kafka 0.10: logs are compacted and truncated while members of groups come and go."""
     return RecordedRun.drawn(3072, "0.10", 3_000)
@@ -357,7 +396,7 @@ RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
         steady, leader_killed, created_again, rebalanced, transactional, timed_out, truncated, reassigned, disturbed,
-        cleaned, old_era, taken_over, came_back, compacted, restarted, never_back,
+        cleaned, old_era, taken_over, came_back, compacted, restarted, never_back, deleted_in_use, forgotten,
         drawn_0_10, drawn_1_1, drawn_2_4,
     )
 }  # fmt: skip

@@ -5,10 +5,14 @@ from pyspark.sql import functions as F
 
 from lab.analytics.gold.runs.parts import BUCKETS, bucket, weighted_by_time, with_width
 from lab.analytics.silver.parts import last, spans
+from lab.analytics.silver.topics import with_incarnation
 from lab.analytics.tables import BIGINT, BOOLEAN, BRANCH, DOUBLE, INT, STRING, Table, Tables, c
+
+_PARTITION = (BRANCH, "topic", "incarnation", "partition")
 
 OFFSET_STEP_COLUMNS = (
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("broker", INT, "the broker of the replica"),
     c("measure", STRING, "log_end or high_watermark"),
@@ -21,24 +25,24 @@ OFFSET_STEP_COLUMNS = (
 
 def offset_steps(t: Tables) -> DataFrame:
     """The last value in each interval, and every value to which an offset was decreased."""
-    changes = with_width(
-        t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null"), t, BUCKETS
-    )
+    offsets = t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null")
+    changes = with_width(with_incarnation(offsets, t.topics), t, BUCKETS)
     step = F.struct("seq", "at_us", "value", "lowered")
-    spans = changes.groupBy(BRANCH, "topic", "partition", "broker", "measure", bucket().alias("bucket")).agg(
+    spans = changes.groupBy(*_PARTITION, "broker", "measure", bucket().alias("bucket")).agg(
         F.array(F.max(step)).alias("last"), F.collect_list(F.when(F.col("lowered"), step)).alias("lowered")
     )
-    return spans.select(BRANCH, "topic", "partition", "broker", "measure", F.inline(F.array_union("last", "lowered")))
+    return spans.select(*_PARTITION, "broker", "measure", F.inline(F.array_union("last", "lowered")))
 
 
 OFFSET_STEPS = Table(
     name="gold.offset_steps", unit="branch", key=("topic", "partition", "broker", "measure", "seq"),
-    columns=OFFSET_STEP_COLUMNS, needs=("silver.replica_offsets",), make=offset_steps, small=True,
+    columns=OFFSET_STEP_COLUMNS, needs=("silver.replica_offsets", "silver.topics"), make=offset_steps, small=True,
     doc="A step of a replica's log end offset or high watermark: at most 400 a replica, and each lowered value.",
 )  # fmt: skip
 
 HW_LAG_COLUMNS = (
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("broker", INT, "a follower; null: the leader, its log end offset minus its high watermark"),
     c("bucket", BIGINT, "the number of the span of time"),
@@ -48,7 +52,6 @@ HW_LAG_COLUMNS = (
     c("max", BIGINT, "maximum lag in records", unit="records"),
     c("mean", DOUBLE, "mean lag in records, weighted by time", unit="records"),
 )
-_PARTITION = (BRANCH, "topic", "partition")
 
 
 def hw_lag(t: Tables) -> DataFrame:
@@ -63,8 +66,9 @@ def hw_lag(t: Tables) -> DataFrame:
         *_PARTITION, F.lit(None).cast("int").alias("broker"), "from_seq", "from_us", "to_us",
         (F.col("log_end") - F.coalesce("high_watermark", F.lit(0))).alias("lag"),
     )  # fmt: skip
-    lags = with_width(own.union(_followers(leaders, t.replica_offsets)), t)
-    weighted = weighted_by_time(lags.withColumn("lag", F.greatest("lag", F.lit(0))), "topic", "partition", "broker")
+    offsets = with_incarnation(t.replica_offsets, t.topics)
+    lags = with_width(own.union(_followers(leaders, offsets)), t)
+    weighted = weighted_by_time(lags.withColumn("lag", F.greatest("lag", F.lit(0))), *_PARTITION[1:], "broker")
     return weighted.drop("last")
 
 
@@ -92,8 +96,9 @@ def _followers(leaders: DataFrame, offsets: DataFrame) -> DataFrame:
 
 
 HW_LAG = Table(
-    name="gold.hw_lag", unit="branch", key=("topic", "partition", "broker", "bucket"), columns=HW_LAG_COLUMNS,
-    needs=("silver.leader_positions", "silver.replica_offsets"), make=hw_lag, small=True,
+    name="gold.hw_lag", unit="branch", key=("topic", "incarnation", "partition", "broker", "bucket"),
+    columns=HW_LAG_COLUMNS, needs=("silver.leader_positions", "silver.replica_offsets", "silver.topics"), make=hw_lag,
+    small=True,
     doc="Lag of the high watermark behind the leader's log end offset, and of followers behind the leader, by span of "
     "time.",
 )  # fmt: skip
@@ -101,6 +106,7 @@ HW_LAG = Table(
 CONSUMER_LAG_COLUMNS = (
     c("group", STRING, "the group"),
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("bucket", BIGINT, "the number of the span of time"),
     c("seq", BIGINT, "the first event of the span, or the last one before it"),
@@ -116,12 +122,12 @@ CONSUMER_LAG_COLUMNS = (
 def consumer_lag(t: Tables) -> DataFrame:
     """Lag of consumer groups by interval."""
     lags = with_width(t.lag, t)
-    weighted = weighted_by_time(lags, "group", "topic", "partition", kept=("committed", "log_end"))
+    weighted = weighted_by_time(lags, "group", *_PARTITION[1:], kept=("committed", "log_end"))
     return weighted.select("*", "last.committed", "last.log_end").drop("last")
 
 
 CONSUMER_LAG = Table(
-    name="gold.consumer_lag", unit="branch", key=("group", "topic", "partition", "bucket"),
+    name="gold.consumer_lag", unit="branch", key=("group", "topic", "incarnation", "partition", "bucket"),
     columns=CONSUMER_LAG_COLUMNS, needs=("silver.lag",), make=consumer_lag, small=True,
     doc="The lag of a group on a partition in a span of time.",
 )  # fmt: skip

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from lab.analytics.gold.runs.parts import share_of, with_end
 from lab.analytics.silver.parts import last, spans
+from lab.analytics.silver.topics import with_incarnation
 from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, between, c, one_of, ordered
 
 _PARTITION = (BRANCH, "topic", "partition")
@@ -15,6 +16,7 @@ _END = 2**62
 
 ROLE_SPAN_COLUMNS = (
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("broker", INT, "a broker that is assigned a replica"),
     c("role", STRING, "leader, isr, or outisr"),
@@ -68,7 +70,7 @@ def role_spans(t: Tables) -> DataFrame:
         F.min("seq").alias("seq"), F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us")
     )
     return (
-        with_end(merged, t)
+        with_end(with_incarnation(merged, t.topics), t)
         .withColumn("to_us", F.when(F.col("to_us") == _END, F.col("end_us")).otherwise(F.col("to_us")))
         .withColumn("at_us", F.col("from_us"))
         .where("to_us > from_us")
@@ -77,13 +79,14 @@ def role_spans(t: Tables) -> DataFrame:
 
 ROLE_SPANS = Table(
     name="gold.role_spans", unit="branch", key=("topic", "partition", "broker", "from_us"), columns=ROLE_SPAN_COLUMNS,
-    needs=("silver.partition_states", "silver.replicas"), make=role_spans, small=True,
+    needs=("silver.partition_states", "silver.replicas", "silver.topics"), make=role_spans, small=True,
     checks=(ordered("from_us", "to_us"), one_of("role", "leader", "isr", "outisr")),
     doc="A span of time in which a replica has one role in ZooKeeper.",
 )  # fmt: skip
 
 ISR_CHURN_COLUMNS = (
     c("topic", STRING, "the topic"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     c("shrinks", BIGINT, "number of times that its leader removed replicas from the ISR"),
     c("expands", BIGINT, "number of times that its leader added replicas to the ISR"),
@@ -97,6 +100,7 @@ ISR_CHURN_COLUMNS = (
     c("at_us", BIGINT, "its time"),
 )
 
+_CREATED = (BRANCH, "topic", "incarnation", "partition")
 _CHANGES = {"shrunk": "shrinks", "expanded": "expands", "refused": "refused"}
 _MIN_ISR, _LAG_TIME = "min.insync.replicas", "replica.lag.time.max.ms"
 _USUAL_LAG_TIME_MS = 30_000
@@ -111,20 +115,24 @@ def isr_churn(t: Tables) -> DataFrame:
         return F.sum(F.when(condition, lasts).otherwise(0))
 
     in_sync = F.size("isr")
-    steady = states.groupBy(*_PARTITION).agg(
+    steady = states.groupBy(*_CREATED).agg(
         lasted(in_sync < F.col("min_isr")).alias("under_min_us"),
         lasted(F.col("leader") < 0).alias("leaderless_us"),
         F.sum(lasts).alias("whole_us"),
         F.min(in_sync).alias("smallest"),
     )
     changed = F.col("change").isin("shrunk", "expanded")
-    counts = t.isr_changes.groupBy(*_PARTITION).agg(
-        *(F.count(F.when(F.col("change") == change, 1)).alias(name) for change, name in _CHANGES.items()),
-        F.min(F.when(changed, F.col("seq"))).alias("seq"),
-        F.min(F.when(changed, F.col("at_us"))).alias("at_us"),
+    counts = (
+        with_incarnation(t.isr_changes, t.topics)
+        .groupBy(*_CREATED)
+        .agg(
+            *(F.count(F.when(F.col("change") == change, 1)).alias(name) for change, name in _CHANGES.items()),
+            F.min(F.when(changed, F.col("seq"))).alias("seq"),
+            F.min(F.when(changed, F.col("at_us"))).alias("at_us"),
+        )
     )
     others = (_full(t), counts, _flaps(t))
-    whole = reduce(lambda one, other: one.join(other, [*_PARTITION], "left"), others, steady)
+    whole = reduce(lambda one, other: one.join(other, [*_CREATED], "left"), others, steady)
     full_us = F.col("whole_us") - F.coalesce("out_us", F.lit(0))
     whole = whole.withColumn("full_share", share_of(full_us, F.col("whole_us")))
     return whole.withColumns({name: F.coalesce(name, F.lit(0)) for name in (*_CHANGES.values(), "flaps")})
@@ -132,18 +140,19 @@ def isr_churn(t: Tables) -> DataFrame:
 
 def _isr_states(t: Tables) -> DataFrame:
     """Spans of an ISR in ZooKeeper, with the number of replicas that have to be in sync."""
-    states = t.partition_states.where("source != 'controller'").select(
-        *_PARTITION, "seq", "at_us", F.struct("leader", "isr").alias("state"),
+    written = with_incarnation(t.partition_states.where("source != 'controller'"), t.topics)
+    states = written.select(
+        *_CREATED, "seq", "at_us", F.struct("leader", "isr").alias("state"),
         F.when(F.col("leader") >= 0, F.col("leader")).alias("led_by"),
     )  # fmt: skip
-    changes = _min_isr(t).join(F.broadcast(states.select(*_PARTITION).distinct()), [BRANCH])
+    changes = _min_isr(t).join(F.broadcast(states.select(*_CREATED).distinct()), [BRANCH])
     of_it = changes.where("topic_of is null or topic_of = topic").drop("topic_of")
-    in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
+    in_order = Window.partitionBy(*_CREATED).orderBy("seq")
     known = states.unionByName(of_it, allowMissingColumns=True).select(
-        *_PARTITION, "seq", "at_us",
+        *_CREATED, "seq", "at_us",
         *(last(name).over(in_order).alias(name) for name in ("state", "led_by", "of_topic", "of_brokers")),
     )  # fmt: skip
-    timed = with_end(spans(known, *_PARTITION), t)
+    timed = with_end(spans(known, *_CREATED), t)
 
     def of(entity: Value) -> Value:
         return F.try_element_at(F.filter("of_brokers", lambda one: one["entity"] == entity), F.lit(-1))["value"]
@@ -154,7 +163,7 @@ def _isr_states(t: Tables) -> DataFrame:
         of(F.concat(F.lit("b"), leader)), F.lit(1),
     )  # fmt: skip
     return timed.where(F.size("state.isr") > 0).select(
-        *_PARTITION, "from_us", F.coalesce("to_us", "end_us").alias("to_us"), "state.leader", "state.isr",
+        *_CREATED, "from_us", F.coalesce("to_us", "end_us").alias("to_us"), "state.leader", "state.isr",
         min_isr.alias("min_isr"),
     )  # fmt: skip
 
@@ -178,10 +187,10 @@ def _min_isr(t: Tables) -> DataFrame:
 
 def _full(t: Tables) -> DataFrame:
     """How long a replica of a partition was out of its ISR, times of several counted once."""
-    before = Window.partitionBy(*_PARTITION).orderBy("from_us").rowsBetween(Window.unboundedPreceding, -1)
+    before = Window.partitionBy(*_CREATED).orderBy("from_us").rowsBetween(Window.unboundedPreceding, -1)
     begins = F.greatest("from_us", F.coalesce(F.max("to_us").over(before), F.lit(0)))
     out = t.role_spans.where("role = 'outisr'").withColumn("lasts", F.greatest(F.col("to_us") - begins, F.lit(0)))
-    return out.groupBy(*_PARTITION).agg(F.sum("lasts").alias("out_us"))
+    return out.groupBy(*_CREATED).agg(F.sum("lasts").alias("out_us"))
 
 
 def _of_brokers(t: Tables, setting: str, name: str) -> DataFrame:
@@ -194,19 +203,25 @@ def _flaps(t: Tables) -> DataFrame:
     """Number of times a replica was removed from the ISR and added again soon after."""
     out, back = F.array_except("from_isr", "to_isr"), F.array_except("to_isr", "from_isr")
     changed = F.when(F.col("change") == "shrunk", out).when(F.col("change") == "expanded", back)
-    each = t.isr_changes.select(*_PARTITION, "seq", "at_us", "change", F.explode(changed).alias("replica"))
-    follows = Window.partitionBy(*_PARTITION, "replica").orderBy("seq")
+    each = with_incarnation(t.isr_changes, t.topics).select(
+        *_CREATED, "seq", "at_us", "change", F.explode(changed).alias("replica")
+    )
+    follows = Window.partitionBy(*_CREATED, "replica").orderBy("seq")
     pairs = each.select(
-        *_PARTITION, "change", F.lead("change").over(follows).alias("then"),
+        *_CREATED, "change", F.lead("change").over(follows).alias("then"),
         (F.lead("at_us").over(follows) - F.col("at_us")).alias("out_us"),
     ).join(F.broadcast(_of_brokers(t, _LAG_TIME, "patience_ms")), BRANCH, "left")  # fmt: skip
     soon = F.col("out_us") <= F.coalesce("patience_ms", F.lit(_USUAL_LAG_TIME_MS)) * 1000
     flapped = pairs.where((F.col("change") == "shrunk") & (F.col("then") == "expanded") & soon)
-    return flapped.groupBy(*_PARTITION).agg(F.count("*").alias("flaps"))
+    return flapped.groupBy(*_CREATED).agg(F.count("*").alias("flaps"))
 
 
 ISR_CHURN = Table(
-    name="gold.isr_churn", unit="branch", key=("topic", "partition"), columns=ISR_CHURN_COLUMNS, small=True,
-    needs=("silver.partition_states", "silver.isr_changes", "silver.settings", "gold.role_spans"), make=isr_churn,
+    name="gold.isr_churn", unit="branch", key=("topic", "incarnation", "partition"), columns=ISR_CHURN_COLUMNS,
+    small=True,
+    needs=(
+        "silver.partition_states", "silver.isr_changes", "silver.settings", "silver.topics", "gold.role_spans",
+    ),
+    make=isr_churn,
     checks=(between("full_share", 0, 1),), doc="ISR changes of a partition.",
 )  # fmt: skip

@@ -16,6 +16,7 @@ _SPAN = (
 
 THROUGHPUT_COLUMNS = (
     c("topic", STRING, "the topic; null of fetches, each of which is about several partitions"),
+    c("incarnation", INT, "number among the topics of that name"),
     c("partition", INT, "the partition's number"),
     *_SPAN,
     c("records", BIGINT, "records that leaders appended for producers"),
@@ -28,16 +29,18 @@ THROUGHPUT_COLUMNS = (
 
 def throughput(t: Tables) -> DataFrame:
     """Data appended by leaders for producers, and number of fetches, by interval."""
-    appended = t.appends.select(BRANCH, "topic", "partition", "seq", "at_us", "records", "size_bytes", "sent_seq")
+    partition = (BRANCH, "topic", "incarnation", "partition")
+    appended = t.appends.select(*partition, "seq", "at_us", "records", "size_bytes", "sent_seq")
     fetched = t.rpcs.where("api = 'Fetch' and message = 'request' and arrived_us is not null").select(
-        BRANCH, F.lit(None).cast("string").alias("topic"), F.lit(None).cast("int").alias("partition"),
+        BRANCH, F.lit(None).cast("string").alias("topic"),
+        *(F.lit(None).cast("int").alias(name) for name in ("incarnation", "partition")),
         F.col("arrived_seq").alias("seq"), F.col("arrived_us").alias("at_us"), F.lit(None).cast("int").alias("records"),
         F.lit(None).cast("bigint").alias("size_bytes"), F.lit(None).cast("bigint").alias("sent_seq"),
     )  # fmt: skip
     each = with_width(appended.union(fetched), t)
     is_batch = F.col("topic").isNotNull()
     return (
-        each.groupBy(BRANCH, "topic", "partition", bucket().alias("bucket"), "bucket_us")
+        each.groupBy(*partition, bucket().alias("bucket"), "bucket_us")
         .agg(
             F.min("seq").alias("seq"),
             F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
@@ -51,8 +54,8 @@ def throughput(t: Tables) -> DataFrame:
 
 
 THROUGHPUT = Table(
-    name="gold.throughput", unit="branch", key=("topic", "partition", "bucket"), columns=THROUGHPUT_COLUMNS,
-    needs=("silver.appends", "silver.rpcs"), make=throughput, small=True,
+    name="gold.throughput", unit="branch", key=("topic", "incarnation", "partition", "bucket"),
+    columns=THROUGHPUT_COLUMNS, needs=("silver.appends", "silver.rpcs"), make=throughput, small=True,
     doc="Bytes appended to a partition for producers in a span of time; fetches are in rows without a partition.",
 )  # fmt: skip
 

@@ -1,9 +1,10 @@
-"""Owners, rebalances and failovers on a few rows whose figures follow from the definitions in docs/TABLES.md."""
+"""Owners, rebalances, failovers and lag on a few rows whose figures follow from the definitions in docs/TABLES.md."""
 
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from broker_core.events.group import GroupsLoaded, GroupTransitioned
 from broker_core.events.world import NodeRemoved
 from lab.analytics.tables.registry import TABLES
 from tests.support.analytics.made_tables import made
@@ -195,3 +196,49 @@ def test_preferred_leader_that_is_down_does_not_take_the_leader_away(session: Sp
     epochs = [*elections((1, 1, NEW), (20, -1, PREFERRED), (40, 2, OFFLINE)), leads(2, 1, 0), leads(41, 2, 2)]
     stopped = [fault("stopped", 1, 300, None), fault("session closed", 1, 390, 390)]
     assert losses(session, epochs, stopped) == [(1, 2, 40, 30, 300, 410, 110)]
+
+
+def test_lag_starts_anew_with_the_topic_and_with_what_a_coordinator_loads(session: SparkSession) -> None:
+    """The coordinator that loads at 50 finds nothing; the topic is created again at 80."""
+    events = [
+        (2, 20, "b1", 0, GroupTransitioned("b1", "g", "__consumer_offsets-0", "", "Empty", 0, "", "", "")),
+        (5, 50, "b2", 0, GroupsLoaded("b2", "__consumer_offsets-0", 1, 0)),
+    ]
+    commits = [
+        {"seq": seq, "at_us": seq * 10, "group": "g", **ORDERS, "step": "committed", "offset": offset}
+        for seq, offset in ((3, 4), (6, 5))
+    ]
+    positions = [
+        {**ORDERS, "incarnation": number, "from_seq": seq, "from_us": seq * 10, "to_us": to_us, "broker": 1,
+         "log_end": 9, "high_watermark": 9}
+        for number, seq, to_us in ((1, 1, 70), (2, 8, None))
+    ]  # fmt: skip
+    tables = {
+        "silver.offset_commits": commits, "silver.leader_positions": positions,
+        "silver.topics": [BORN, {**BORN, "incarnation": 2, "created_seq": 8, "created_us": 80}],
+    }  # fmt: skip
+    found = made(session, TABLES["silver.lag"], tables=tables, events=events)
+    assert [(row.incarnation, row.from_us, row.to_us, row.lag) for row in found] == [(1, 30, 50, 5), (1, 60, None, 4)]
+
+
+def test_high_watermark_of_a_deleted_topic_is_not_that_of_the_next_one(session: SparkSession) -> None:
+    """Its log is opened two instants after its leader is known."""
+    opened = [(2, "log_end", 7), (2, "high_watermark", 7), (10, "log_end", 0), (10, "high_watermark", 0)]
+    tables = {
+        "silver.replica_offsets": [
+            {**ORDERS, "seq": seq, "at_us": seq * 10, "broker": 1, "measure": measure, "value": value}
+            for seq, measure, value in opened
+        ],
+        "silver.partition_states": [
+            {**ORDERS, "seq": seq, "at_us": seq * 10, "source": source, "leader": leader}
+            for seq, source, leader in ((1, "created", 1), (5, "deleted", -1), (8, "created", 1))
+        ],
+        "silver.topics": [
+            {**BORN, "deleted_seq": 5, "deleted_us": 50},
+            {**BORN, "incarnation": 2, "created_seq": 7, "created_us": 70},
+        ],
+    }
+    found = made(session, TABLES["silver.leader_positions"], tables=tables)
+    assert [(row.incarnation, row.from_us, row.broker, row.high_watermark) for row in found] == [
+        (1, 10, 1, None), (1, 20, 1, 7), (1, 50, -1, None), (2, 80, 1, None), (2, 100, 1, 0),
+    ]  # fmt: skip

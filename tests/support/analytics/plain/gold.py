@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.analytics.plain.dump import Row, Rows, broker, partition
 from tests.support.analytics.plain.groups import unowned
+from tests.support.analytics.plain.topics import incarnation
 
 BUCKETS = 400
 FEW_BUCKETS = 100
@@ -144,12 +145,13 @@ def rpc_timings(t: Any) -> Rows:
 def throughput(t: Any) -> Rows:
     found = [
         {
-            "topic": topic, "partition": number, **_span(t, place), "seq": min(row["seq"] for row in rows),
-            "records": sum(row["records"] for row in rows), "bytes": sum(row["size_bytes"] for row in rows),
-            "batches": len(rows), "produce_requests": len({row["rpc"] for row in rows}), "fetch_requests": 0,
+            "topic": topic, "incarnation": born, "partition": number, **_span(t, place),
+            "seq": min(row["seq"] for row in rows), "records": sum(row["records"] for row in rows),
+            "bytes": sum(row["size_bytes"] for row in rows), "batches": len(rows),
+            "produce_requests": len({row["rpc"] for row in rows}), "fetch_requests": 0,
         }
-        for (topic, number, place), rows in _buckets(
-            t, t["silver.appends"], lambda row: (row["topic"], row["partition"])
+        for (topic, born, number, place), rows in _buckets(
+            t, t["silver.appends"], lambda row: (row["topic"], row["incarnation"], row["partition"])
         ).items()
     ]  # fmt: skip
     fetches = [row for row in t["silver.rpcs"] if row.get("arrived_us") is not None
@@ -203,14 +205,14 @@ def _weighted(t: Any, spans: Rows, *key: str) -> Iterable[tuple[tuple[Any, ...],
 
 
 def hw_lag(t: Any) -> Rows:
-    key = ("topic", "partition", "broker")
+    key = ("topic", "incarnation", "partition", "broker")
     return [
         {**dict(zip(key, values, strict=True)), **seen} for values, seen, _ in _weighted(t, t["plain.behind"], *key)
     ]
 
 
 def consumer_lag(t: Any) -> Rows:
-    key = ("group", "topic", "partition")
+    key = ("group", "topic", "incarnation", "partition")
     return [
         {
             **dict(zip(key, values, strict=True)), **seen,
@@ -224,10 +226,11 @@ def offset_steps(t: Any) -> Rows:
     found: dict[Any, Row] = {}
     for row in t["silver.replica_offsets"]:
         if row["measure"] in ("log_end", "high_watermark") and row["value"] is not None:
-            key = (row["topic"], row["partition"], row["broker"], row["measure"])
-            found[(*key, row["at_us"] // width(t, BUCKETS))] = row
+            born = incarnation(t, row["topic"], row["seq"])
+            key = (row["topic"], born, row["partition"], row["broker"], row["measure"])
+            found[(*key, row["at_us"] // width(t, BUCKETS))] = {**row, "incarnation": born}
             if row["lowered"]:
-                found[(*key, "lowered", row["seq"])] = row
+                found[(*key, "lowered", row["seq"])] = {**row, "incarnation": born}
     unique = {(row["seq"], row["measure"]): row for row in found.values()}
     return list(unique.values())
 

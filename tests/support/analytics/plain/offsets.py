@@ -7,10 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from tests.support.analytics.plain.dump import Happened, Row, Rows, partition, replica, spans
-from tests.support.analytics.plain.topics import leaders
+from tests.support.analytics.plain.topics import incarnation, leaders
 
 Partition = tuple[str, int]
 Replica = tuple[str, int, int]
+Place = tuple[str, int | None, int]
+"""Topic, incarnation, partition."""
 Touched = dict[Replica, int]
 
 
@@ -41,6 +43,7 @@ class Positions:
                 self.log_end[one] = None
                 if event.kind == "LogDeleted":
                     self.last_end.pop(one, None)
+                    self.high_watermark.pop(one, None)
             case _:
                 self.high_watermark[one] = said["to_offset"]
         if (end := self.log_end.get(one)) is not None:
@@ -80,16 +83,17 @@ def _instants(t: Any) -> Any:
 
 
 def leader_positions(t: Any) -> Rows:
-    changes: dict[Partition, list[tuple[int, int, Any]]] = defaultdict(list)
+    changes: dict[Place, list[tuple[int, int, Any]]] = defaultdict(list)
     for at_us, now, led, _ in _instants(t):
         for key, seq in led.items():
             leader = now.leader[key]
             one = (*key, leader)
-            changes[key].append((seq, at_us, (leader, now.log_end.get(one), now.high_watermark.get(one))))
+            value = (leader, now.log_end.get(one), now.high_watermark.get(one))
+            changes[key[0], incarnation(t, key[0], seq), key[1]].append((seq, at_us, value))
     return [
         {
-            "topic": key[0], "partition": key[1], "from_seq": seq, "from_us": from_us, "to_us": to_us,
-            "broker": leader, "log_end": log_end, "high_watermark": high_watermark,
+            "topic": key[0], "incarnation": key[1], "partition": key[2], "from_seq": seq, "from_us": from_us,
+            "to_us": to_us, "broker": leader, "log_end": log_end, "high_watermark": high_watermark,
         }
         for key, listed in changes.items()
         for seq, from_us, to_us, (leader, log_end, high_watermark) in spans(listed)
@@ -98,16 +102,12 @@ def leader_positions(t: Any) -> Rows:
 
 def lag(t: Any) -> Rows:
     """Committed offsets of groups against the high watermark of the leader."""
-    steps: dict[tuple[str, str, int], list[tuple[int, int, str, Any]]] = defaultdict(list)
-    for event in t.of("OffsetCommitted", "OffsetRemoved"):
-        key = (event.said["group"], *partition(event.said["partition"]))
-        steps[key].append((event.seq, event.at_us, "committed", event.said.get("offset")))
-    positions: dict[Partition, Rows] = defaultdict(list)
+    positions: dict[Place, Rows] = defaultdict(list)
     for row in t["silver.leader_positions"]:
-        positions[row["topic"], row["partition"]].append(row)
+        positions[row["topic"], row["incarnation"], row["partition"]].append(row)
     found: Rows = []
-    for (group, topic, number), listed in steps.items():
-        moves = [(row["from_seq"], row["from_us"], "leader", row) for row in positions[topic, number]]
+    for (group, topic, born, number), listed in _commits(t).items():
+        moves = [(row["from_seq"], row["from_us"], "leader", row) for row in positions[topic, born, number]]
         committed, led = None, None
         changes = []
         for seq, at_us, what, value in sorted([*listed, *moves], key=lambda one: one[0]):
@@ -117,25 +117,55 @@ def lag(t: Any) -> Rows:
             if offset is not None and row is not None and row["high_watermark"] is not None:
                 found.append(
                     {
-                        "group": group, "topic": topic, "partition": number, "from_seq": seq, "from_us": from_us,
-                        "to_us": to_us, "committed": offset, "log_end": row["log_end"],
+                        "group": group, "topic": topic, "incarnation": born, "partition": number, "from_seq": seq,
+                        "from_us": from_us, "to_us": to_us, "committed": offset, "log_end": row["log_end"],
                         "high_watermark": row["high_watermark"], "lag": row["high_watermark"] - offset,
                     }
                 )  # fmt: skip
     return found
 
 
+def _commits(t: Any) -> dict[tuple[str, str, int | None, int], list[tuple[int, int, str, Any]]]:
+    """What a group has committed of each partition, and when that changes. A coordinator that loads its partition of
+    `__consumer_offsets` knows of nothing before, and states what it has found.
+    """
+    found: dict[tuple[str, str, int | None, int], list[tuple[int, int, str, Any]]] = defaultdict(list)
+    stored_in: dict[str, str] = {}
+    for event in t.of("GroupTransitioned", "GroupsLoaded", "OffsetCommitted", "OffsetRemoved"):
+        said = event.said
+        if event.kind == "GroupTransitioned":
+            stored_in[said["group"]] = said["partition"]
+        elif event.kind == "GroupsLoaded":
+            for key, steps in found.items():
+                if stored_in.get(key[0]) == said["partition"]:
+                    steps.append((event.seq, event.at_us, "committed", None))
+        else:
+            topic, number = partition(said["partition"])
+            key = (said["group"], topic, incarnation(t, topic, event.seq), number)
+            found[key].append((event.seq, event.at_us, "committed", said.get("offset")))
+    return found
+
+
 def behind(t: Any) -> Rows:
     """Spans of how far the high watermark is behind the leader's log (broker None), and followers behind the leader."""
-    used = {(row["topic"], row["partition"]) for row in t["silver.leader_positions"] if (row["log_end"] or 0) > 0}
-    changes: dict[tuple[str, int, int | None], list[tuple[int, int, int | None]]] = defaultdict(list)
+    used = {
+        (row["topic"], row["incarnation"], row["partition"])
+        for row in t["silver.leader_positions"] if (row["log_end"] or 0) > 0
+    }  # fmt: skip
+    changes: dict[tuple[Place, int | None], list[tuple[int, int, int | None]]] = defaultdict(list)
+
+    def place(one: Partition | Replica, seq: int) -> Place:
+        return one[0], incarnation(t, one[0], seq), one[1]
+
     for at_us, now, led, ends in _instants(t):
         for key, seq in led.items():
             one = (*key, now.leader[key])
             end = now.log_end.get(one)
-            changes[*key, None].append((seq, at_us, None if end is None else end - now.high_watermark.get(one, 0)))
+            changes[place(key, seq), None].append(
+                (seq, at_us, None if end is None else end - now.high_watermark.get(one, 0))
+            )
         touched = dict(ends)
-        for one in {*now.last_end, *(each for each in changes if each[2] is not None)}:
+        for one in {*now.last_end, *((at[0], at[2], node) for at, node in changes if node is not None)}:
             if one[:2] in led:
                 touched[one] = max(led[one[:2]], ends.get(one, 0))
         for one, seq in touched.items():
@@ -143,14 +173,14 @@ def behind(t: Any) -> Rows:
             end = now.log_end.get((*one[:2], leader))
             own = now.last_end.get(one)
             is_behind = end is not None and own is not None and one[2] != leader
-            changes[one].append((seq, at_us, end - own if is_behind else None))
+            changes[place(one, seq), one[2]].append((seq, at_us, end - own if is_behind else None))
     return [
         {
-            "topic": one[0], "partition": one[1], "broker": one[2], "from_seq": seq, "from_us": from_us,
-            "to_us": to_us, "lag": max(value, 0),
+            "topic": at[0], "incarnation": at[1], "partition": at[2], "broker": node, "from_seq": seq,
+            "from_us": from_us, "to_us": to_us, "lag": max(value, 0),
         }
-        for one, listed in changes.items()
-        if one[:2] in used
+        for (at, node), listed in changes.items()
+        if at in used
         for seq, from_us, to_us, value in spans(listed)
         if value is not None
     ]  # fmt: skip

@@ -43,10 +43,6 @@ def _opened(said: Said) -> Rows:
     ]
 
 
-def _gone(why: str) -> Maker:
-    return _of_replica(measure="log_end", value=None, lowered=False, why=why)
-
-
 def _appended(said: Said) -> Row:
     return {
         **where(said["replica"]), "measure": "log_end", "value": said["last_offset"] + 1,
@@ -214,8 +210,11 @@ TABLES: dict[str, dict[str, Maker]] = {
         "HighWatermarkAdvanced": _changed("high_watermark", "to_offset", "from_offset"),
         "HighWatermarkLowered": _changed("high_watermark", "to_offset", "from_offset", True),
         "FirstUnstableOffsetChanged": _changed("first_unstable", "to_offset", "from_offset"),
-        "LogClosed": _gone("closed"),
-        "LogDeleted": _gone("deleted"),
+        "LogClosed": _of_replica(measure="log_end", value=None, lowered=False, why="closed"),
+        "LogDeleted": lambda said: [
+            {**where(said["replica"]), "measure": measure, "value": None, "lowered": False, "why": "deleted"}
+            for measure in ("log_start", "log_end", "high_watermark")
+        ],
     },
     "silver.batches": {
         "BatchAppended": lambda said: {

@@ -4,8 +4,8 @@ from collections import defaultdict
 from itertools import groupby
 from typing import Any
 
-from tests.support.analytics.plain.dump import Rows, spans
-from tests.support.analytics.plain.topics import assignment_of, leaders
+from tests.support.analytics.plain.dump import Row, Rows, spans
+from tests.support.analytics.plain.topics import assignment_of, incarnation, leaders
 
 Partition = tuple[str, int]
 Step = tuple[int, int, str, Any]
@@ -54,7 +54,8 @@ def role_spans(t: Any) -> Rows:
                 if role is not None and ends > from_us:
                     rows.append(
                         {
-                            "topic": key[0], "partition": key[1], "broker": broker, "role": role, "seq": seq,
+                            "topic": key[0], "incarnation": incarnation(t, key[0], seq), "partition": key[1],
+                            "broker": broker, "role": role, "seq": seq,
                             "at_us": from_us, "from_us": from_us, "to_us": ends,
                         }
                     )  # fmt: skip
@@ -106,29 +107,33 @@ def isr_churn(t: Any) -> Rows:
             leader, isr = now["state"] or (-1, [])
             led_by = leader if leader >= 0 else led_by
             changes.append((seq, at_us, (leader, isr, now["replicas"], minimum.of(key[0], led_by, seq))))
-        timed = [
-            (leader, isr, replicas, least, (t.end_us if to_us is None else to_us) - from_us)
-            for _, from_us, to_us, (leader, isr, replicas, least) in spans(changes)
-            if isr
-        ]  # fmt: skip
-        if not timed:
-            continue
-        whole = sum(lasts for *_, lasts in timed)
-        full = sum(lasts for _, isr, replicas, _, lasts in timed if replicas <= set(isr))
-        rows.append(
-            {
-                "topic": key[0], "partition": key[1],
-                "under_min_us": sum(lasts for _, isr, _, least, lasts in timed if len(isr) < least),
-                "leaderless_us": sum(lasts for leader, _, _, _, lasts in timed if leader < 0),
-                "full_share": full / whole if whole else None, "smallest": min(len(isr) for _, isr, *_ in timed),
-                **_counted(t, key, patience),
-            }
-        )  # fmt: skip
+        timed: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
+        for seq, from_us, to_us, (leader, isr, replicas, least) in spans(changes):
+            if isr:
+                lasts = (t.end_us if to_us is None else to_us) - from_us
+                timed[incarnation(t, key[0], seq)].append((leader, isr, replicas, least, lasts))
+        rows += [_churn(t, key, number, own, patience) for number, own in timed.items()]
     return rows
 
 
-def _counted(t: Any, key: Partition, patience: _Settings) -> dict[str, Any]:
-    own = [row for row in t["silver.isr_changes"] if (row["topic"], row["partition"]) == key]
+def _churn(t: Any, key: Partition, number: int | None, timed: list[tuple[Any, ...]], patience: _Settings) -> Row:
+    """Of a partition of one topic: (leader, ISR, replicas, min.insync.replicas, how long)."""
+    whole = sum(lasts for *_, lasts in timed)
+    full = sum(lasts for _, isr, replicas, _, lasts in timed if replicas <= set(isr))
+    return {
+        "topic": key[0], "incarnation": number, "partition": key[1],
+        "under_min_us": sum(lasts for _, isr, _, least, lasts in timed if len(isr) < least),
+        "leaderless_us": sum(lasts for leader, _, _, _, lasts in timed if leader < 0),
+        "full_share": full / whole if whole else None, "smallest": min(len(isr) for _, isr, *_ in timed),
+        **_counted(t, key, number, patience),
+    }  # fmt: skip
+
+
+def _counted(t: Any, key: Partition, number: int | None, patience: _Settings) -> Row:
+    own = [
+        row for row in t["silver.isr_changes"]
+        if (row["topic"], row["partition"]) == key and incarnation(t, key[0], row["seq"]) == number
+    ]  # fmt: skip
     changes = [row for row in own if row["change"] in ("shrunk", "expanded")]
     flaps = 0
     out: dict[int, tuple[int, int]] = {}
