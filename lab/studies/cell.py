@@ -72,9 +72,8 @@ def run_cell(cell: Cell, engine: str) -> Result:
 
 
 def _begin(trial: Trial) -> Watch:
-    # `view` lets the watchers see the earlier events.
-    assert trial.view is not None
-    watch = Watch(trial.now_us)
+    # `view` lets the watchers see the earlier events first.
+    watch = Watch(trial.now_us, trial.view)
     trial.watchers.append(watch.see)
     return watch
 

@@ -13,11 +13,13 @@ from broker_core.events.client import (
     RecordsConsumed,
 )
 from broker_core.events.control import LeaderElected
-from broker_core.events.group import ConsumerAssigned, GroupTransitioned
 from broker_core.events.log import BatchAppended, LogTruncated
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.events.rpc import RpcSent
-from broker_core.events.world import ClientFrozen, ClientThawed, InvariantViolated, NodeRemoved
+from broker_core.events.world import InvariantViolated
+from broker_core.view.tree import View
+from lab.studies.owners import Owners
+from lab.studies.rebalances import Rebalances
 
 
 class Measure(msgspec.Struct, frozen=True):
@@ -53,20 +55,21 @@ MEASURES = {
 
 
 class Watch:
-    """Observes the events of a cluster."""
+    """Observes the events of a cluster. `view`: what there is when it begins."""
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, now_us: int, view: View) -> None:
         self._counts = dict.fromkeys(MEASURES, 0)
         self._began_us = self._last_acknowledged_us = now_us
         self._gap_us = 0
         self._has_sent = False
         self._latencies_us: list[int] = []
         self._batches = 0
-        self._owners = _Owners(now_us)
+        self._owners = Owners(now_us, view)
+        self._rebalances = Rebalances(view)
 
     def see(self, envelope: Envelope) -> None:
         """Observes an event."""
-        _, at_us, _, _, event = envelope
+        seq, at_us, _, _, event = envelope
         count = self._counts
         if isinstance(event, RpcSent):
             count["messages"] += 1
@@ -90,10 +93,9 @@ class Watch:
             count["alarms"] += 1
         elif isinstance(event, RecordsConsumed):
             count["consumed_records"] += len(event.records)
-        elif isinstance(event, GroupTransitioned):
-            count["rebalances"] += event.to_state == "PreparingRebalance"
         else:
             self._owners.see(at_us, event)
+            self._rebalances.see(seq, at_us, event)
 
     def _see_produce(self, at_us: int, event: ProduceAcknowledged | ProduceFailed | ProduceRetried) -> None:
         count = self._counts
@@ -122,6 +124,7 @@ class Watch:
         found["ack_p99_ms"] = _quantile_ms(latencies_us, 0.99)
         found["longest_gap_ms"] = self._gap_us / 1_000 if self._has_sent else None
         found["records_per_batch"] = len(latencies_us) / self._batches if self._batches else None
+        found["rebalances"] = self._rebalances.count
         found["moved_partitions"] = self._owners.moved
         found["unowned_partition_s"] = self._owners.unowned_us / 1e6
         return found
@@ -133,40 +136,3 @@ def _quantile_ms(ascending_us: Sequence[int], share: float) -> float | None:
         return None
     rank = max(1, -(-len(ascending_us) * round(share * 1_000) // 1_000))
     return ascending_us[rank - 1] / 1_000
-
-
-class _Owners:
-    """The partitions that each consumer considers its own while its process runs."""
-
-    def __init__(self, now_us: int) -> None:
-        self.moved = 0
-        self.unowned_us = 0
-        self._seen: dict[str, str] = {}
-        self._owned: dict[str, frozenset[str]] = {}
-        self._frozen: set[str] = set()
-        self._since_us = now_us
-
-    def see(self, at_us: int, event: object) -> None:
-        """Observes an event."""
-        if not isinstance(event, ConsumerAssigned | ClientFrozen | ClientThawed | NodeRemoved):
-            return
-        self.until(at_us)
-        if isinstance(event, ConsumerAssigned):
-            self._owned[event.client] = frozenset(event.partitions)
-            for partition in event.partitions:
-                before = self._seen.get(partition)
-                self.moved += before is not None and before != event.client
-                self._seen[partition] = event.client
-        elif isinstance(event, ClientFrozen):
-            self._frozen.add(event.client)
-        elif isinstance(event, ClientThawed):
-            self._frozen.discard(event.client)
-        else:
-            self._owned.pop(event.node, None)
-            self._frozen.discard(event.node)
-
-    def until(self, now_us: int) -> None:
-        """Counts the time of partitions that had an owner and have none now."""
-        owned = set().union(*(held for name, held in self._owned.items() if name not in self._frozen))
-        self.unowned_us += len(self._seen.keys() - owned) * (now_us - self._since_us)
-        self._since_us = now_us
