@@ -1,6 +1,6 @@
 """What pages show of a branch from stored tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from lab.analytics.build.found import branch_id
+from lab.analytics.build.lineage import lineage
 from lab.analytics.figures.bands import COLUMNS, MAX_BANDS, bands
 from lab.analytics.figures.bands import TABLE as FAULTS
 from lab.analytics.figures.parts import Figure, Words, share_axis
@@ -15,6 +16,7 @@ from lab.analytics.figures.stored import STORED, figure_of, internal_partitions
 from lab.analytics.serve.heads import with_heads
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.reading import rows
 from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
@@ -66,14 +68,29 @@ def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: boo
         figure = figure_of(stored, own, words, *beside, internal=internal)
         if figure is not None:
             figures[name] = with_heads(figure, stored, words.language)
-    entry = build.ledger().get(unit)
+    ledger = build.ledger()
+    entry = ledger.get(unit)
     if entry:
         share_axis(figures.values(), entry.last_at_us, words)
-    damage = [(one.from_seq, one.to_seq, one.reason) for one in entry.damage] if entry else []
+    damage = damage_of(unit, ledger) if entry else []
     roles = _rows(store, build, ROLES, unit, ("topic", "partition"))
     found = bands(_rows(store, build, FAULTS, unit, COLUMNS), entry.last_at_us if entry else 0, words)
     made_to, internal_count = build.made_to(MADE).get(unit, 0), internal_partitions(roles)
     return Shown(made_to, figures, damage, internal_count, found[:MAX_BANDS], len(found))
+
+
+def damage_of(branch: str, ledger: Mapping[str, BranchEntry]) -> list[tuple[int, int, str]]:
+    """What could not be read of the events that a branch sees, its own and those of its past: (from event, to event,
+    why).
+    """
+    inherited = [
+        (one.from_seq, min(one.to_seq, part.to_seq), one.reason)
+        for part in lineage(branch, ledger)
+        if part.owner != branch
+        for one in ledger[part.owner].damage
+        if one.to_seq > part.from_seq and one.from_seq <= part.to_seq
+    ]
+    return inherited + [(one.from_seq, one.to_seq, one.reason) for one in ledger[branch].damage]
 
 
 def csv_of(folder: BranchFolder, name: str) -> str:

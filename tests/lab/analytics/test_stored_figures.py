@@ -14,6 +14,7 @@ from lab.analytics.serve import gold_reader
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN
 from lab.analytics.serve.heads import heads_of
 from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.ledger import BranchEntry, Damage
 from lab.texts.i18n import merged
 from tests.support.paths import ROOT
 
@@ -141,6 +142,20 @@ def test_topics_of_one_name_are_drawn_apart() -> None:
     first, second = (one for one in made("offsets", steps, roles)["data"] if one["legendgroup"] == "hw")
     assert (first["x"], first["y"]) == ([2.5, 3.0], [3, 3])
     assert (second["x"], second["y"]) == ([4.0, 5.0], [0, 0])
+
+
+def test_damage_before_a_fork_is_reported_with_the_fork() -> None:
+    def lost(from_seq: int, to_seq: int) -> Damage:
+        return Damage("0.log", 1, 9, from_seq, to_seq, "crc", "")
+
+    ledger = {
+        "r/main": BranchEntry("r/main", "r", "", last_seq=90, damage=(lost(5, 7), lost(38, 44), lost(60, 70))),
+        "r/fork": BranchEntry("r/fork", "r", "", parent="r/main", own_from_seq=40, last_seq=80, damage=(lost(50, 51),)),
+        "r/deeper": BranchEntry("r/deeper", "r", "", parent="r/fork", own_from_seq=45, last_seq=60),
+    }
+    assert gold_reader.damage_of("r/fork", ledger) == [(5, 7, "crc"), (38, 40, "crc"), (50, 51, "crc")]
+    assert gold_reader.damage_of("r/deeper", ledger) == [(5, 7, "crc"), (38, 40, "crc")]
+    assert gold_reader.damage_of("r/main", ledger) == [(5, 7, "crc"), (38, 44, "crc"), (60, 70, "crc")]
 
 
 def test_many_partitions_are_stacked_to_their_sum() -> None:
