@@ -12,7 +12,7 @@ OFFSET_COMMIT_COLUMNS = (
     SEQ,
     AT_US,
     c("group", STRING, "the group"),
-    c("broker", STRING, "the coordinator's node"),
+    c("broker", STRING, "the coordinator's node; null: the offset is in ZooKeeper"),
     c("topic", STRING, "the topic; null for a decision, which applies to all pending offsets of a producer"),
     c("partition", INT, "the partition's number"),
     c("step", STRING, "accepted, committed, pending, decided, or removed"),
@@ -23,6 +23,11 @@ OFFSET_COMMIT_COLUMNS = (
     c("result", STRING, "of a decision: COMMIT or ABORT"),
     c("why", STRING, "why an offset was removed"),
 )
+
+
+_WRITTEN = ("ZnodeCreated", "ZnodeChanged")
+_OFFSET_DEPTH = 6
+"""Parts of /consumers/GROUP/offsets/TOPIC/PARTITION, with the empty one before the first slash."""
 
 
 def offset_commits(t: Tables) -> DataFrame:
@@ -48,8 +53,31 @@ def offset_commits(t: Tables) -> DataFrame:
                 result=F.col("result"),
             ),
             _step(t.kind("OffsetRemoved"), "removed", why=F.col("why")),
+            *_in_zookeeper(t),
         ]
     )  # fmt: skip
+
+
+def _in_zookeeper(t: Tables) -> list[DataFrame]:
+    """Offsets below /consumers, where consumers before 0.9 commit."""
+    path = F.col("path")
+    depth = F.size(F.split(path, "/"))
+    is_offset = path.startswith("/consumers/") & (depth == _OFFSET_DEPTH)
+    is_offset &= F.substring_index(F.substring_index(path, "/", 4), "/", -1) == "offsets"
+
+    def part(place: int) -> Value:
+        return F.substring_index(F.substring_index(path, "/", place), "/", -1)
+
+    def stored(kind: str, step: str, **values: Value) -> DataFrame:
+        number = part(_OFFSET_DEPTH).try_cast("int")
+        return rows(
+            t.kind(kind).where(is_offset & number.isNotNull()), OFFSET_COMMIT_COLUMNS, group=part(3), step=word(step),
+            topic=part(5), partition=number, **values,
+        )  # fmt: skip
+
+    offset = F.col("data").try_cast("bigint")
+    written = (stored(kind, "committed", offset=offset).where("offset is not null") for kind in _WRITTEN)
+    return [*written, stored("ZnodeDeleted", "removed", why=word("deleted"))]
 
 
 def _step(frame: DataFrame, step: str, where: dict[str, Value] | None = None, **values: Value) -> DataFrame:
@@ -70,7 +98,7 @@ OFFSET_COMMITS = Table(
     per_event=True, make=offset_commits,
     kinds=(
         "OffsetCommitAccepted", "OffsetCommitted", "OffsetRemoved", "TransactionalOffsetPending",
-        "TransactionalOffsetsDecided",
+        "TransactionalOffsetsDecided", *_WRITTEN, "ZnodeDeleted",
     ),
     checks=(one_of("step", "accepted", "committed", "pending", "decided", "removed"),),
     doc="A step of an offset that a group commits.",

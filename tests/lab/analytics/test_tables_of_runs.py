@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from broker_core.events import KINDS
 from broker_core.events.client import RecordsConsumed
-from broker_core.events.control import ZnodeDeleted
+from broker_core.events.control import ZnodeChanged, ZnodeDeleted
 from broker_core.events.group import ConsumerAssigned, GroupsLoaded
 from broker_core.events.rpc import RpcSent
 from broker_core.events.waiting import RequestCompleted, RequestParked
@@ -246,6 +246,18 @@ def test_static_member_that_restarts_is_in_no_rebalance(made: MadeTables) -> Non
     apart_us = run["unowned_us"] - sum(row["unowned_us"] for row in rebalances)
     assert apart_us == held * (back_us - stopped_us) + 3 * (tables.run.end_us - other_us)
     assert run["stop_the_world_us"] == tables.run.end_us - other_us
+
+
+def test_groups_without_a_coordinator_rebalance_and_commit(made: MadeTables) -> None:
+    """Three members join, one is killed, the topic grows, and one leaves."""
+    tables = Tables(made, "old_group")
+    found = [(row["members"], row["moved_partitions"]) for row in tables["gold.rebalances"]]
+    assert found == [(1, 0), (2, 1), (3, 0), (2, 2), (2, 1), (1, 2)]
+    assert tables["gold.run_summary"][0]["rebalances"] == len(found)
+    *_, last = (row for row in tables["silver.lag"] if (row["partition"], row["to_us"]) == (0, None))
+    written = [int(event.data) for _, _, event in tables.run.of(ZnodeChanged)
+               if event.path == "/consumers/g/offsets/orders/0"]  # fmt: skip
+    assert (last["committed"], last["lag"]) == (written[-1], last["high_watermark"] - written[-1])
 
 
 def test_loss_lasts_over_a_leader_that_never_leads_and_to_the_end(made: MadeTables) -> None:

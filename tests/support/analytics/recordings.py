@@ -322,6 +322,25 @@ def restarted() -> RecordedRun:
     )  # fmt: skip
 
 
+def old_group() -> RecordedRun:
+    """A group of Kafka 0.8, without a coordinator: members join, one is killed, and its topic grows."""
+    return RecordedRun(
+        (
+            (_CREATE.format(2), 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 10", 0),
+            ("consumer start g1 --group g --topic orders", 2_500),
+            ("consumer start g2 --group g --topic orders", 4_000),
+            ("consumer start g3 --group g --topic orders", 4_000),
+            ("consumer kill g1", 9_000),
+            ("kafka-topics.sh --alter --topic orders --partitions 4", 4_000),
+            ("producer stream p orders-0 0", 0),
+            ("consumer stop g2", 2_000),
+        ),
+        seed=42, era="0.8", broker_config={"zookeeper.session.timeout.ms": "1000"},
+    )  # fmt: skip
+
+
 def never_back() -> RecordedRun:
     """A frozen broker is elected before its session ends, and at last no broker is left."""
     return RecordedRun(
@@ -396,7 +415,7 @@ RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
         steady, leader_killed, created_again, rebalanced, transactional, timed_out, truncated, reassigned, disturbed,
-        cleaned, old_era, taken_over, came_back, compacted, restarted, never_back, deleted_in_use, forgotten,
+        cleaned, old_era, taken_over, came_back, compacted, restarted, old_group, never_back, deleted_in_use, forgotten,
         drawn_0_10, drawn_1_1, drawn_2_4,
     )
 }  # fmt: skip

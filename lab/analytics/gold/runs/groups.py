@@ -11,15 +11,15 @@ from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, arr
 
 REBALANCE_COLUMNS = (
     c("group", STRING, "the group"),
-    c("generation_id", INT, "the generation after the rebalance, or the previous one if there is none"),
-    c("broker", STRING, "the coordinator's node"),
+    c("generation_id", INT, "the generation after the rebalance, or the previous one if there is none; null in 0.8"),
+    c("broker", STRING, "the coordinator's node; empty in 0.8, where groups have none"),
     c("seq", BIGINT, "the event that began it"),
     c("at_us", BIGINT, "when it began"),
     c("why", STRING, "the reason"),
-    c("prepared_us", BIGINT, "when the group started to wait for its members"),
+    c("prepared_us", BIGINT, "when the group started to wait for its members, in 0.8 when the first of them began"),
     c("completed_us", BIGINT, "when all had joined, and the group leader was asked for the assignment; null: never"),
-    c("stable_us", BIGINT, "when the members received their assignment; null: never"),
-    c("members", INT, "members of the new generation"),
+    c("stable_us", BIGINT, "when the members received their assignment, in 0.8 when all were done; null: never"),
+    c("members", INT, "members of the new generation, in 0.8 those that rebalanced"),
     c("moved_partitions", INT, "partitions that its plan gives to another member than the last plan that had them; a "
       "static member that restarts is the same one"),
     c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner; each such time "
@@ -31,14 +31,15 @@ REBALANCE_COLUMNS = (
 )  # fmt: skip
 
 _REBALANCE = (BRANCH, "group", "broker", "seq")
+_FOREVER = 2**62
 _GAP = (BRANCH, "group", "topic", "incarnation", "partition")
 
 
 def rebalances(t: Tables) -> DataFrame:
     """Each rebalance, from the first waiting state of the group to the stable one."""
-    waits = _waits(t)
+    waits = _waits(t).unionByName(_of_members(t))
     return (
-        waits.join(_moved(t, waits), [*_REBALANCE], "left")
+        waits.join(_moved(t, waits).union(_moved_by_members(t, waits)), [*_REBALANCE], "left")
         .join(_unowned(t, waits), [*_REBALANCE], "left")
         .join(_by_member(t, waits), [*_REBALANCE], "left")
         .withColumn("at_us", F.col("prepared_us"))
@@ -80,6 +81,49 @@ def _waits(t: Tables) -> DataFrame:
         F.when(stable, F.col("from_seq_2")).alias("stable_seq"), next_us.alias("next_us"),
         F.when(completes, F.col("to_us_1")).otherwise(F.col("to_us")).alias("over_us"),
     )  # fmt: skip
+
+
+def _of_members(t: Tables) -> DataFrame:
+    """Rebalances of groups without a coordinator: what their members do after a change, until all of them are done."""
+    in_order = Window.partitionBy(BRANCH, "group").orderBy("from_seq")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    done_us = F.max(F.coalesce("to_us", F.lit(_FOREVER))).over(before)
+    begins = (F.col("from_us") > done_us) & (F.col("change_seq") != F.lag("change_seq").over(in_order))
+    spans = t.member_rebalances.withColumn("begins", F.coalesce(begins, F.lit(True)).cast("int"))
+    numbered = spans.withColumn("number", F.sum("begins").over(in_order))
+    of_client = numbered.groupBy(BRANCH, "group", "number", "client").agg(
+        F.min("from_seq").alias("seq"), F.min("from_us").alias("prepared_us"),
+        F.min_by("why", "from_seq").alias("why"), F.max_by(F.struct("to_us", "ends"), "from_seq").alias("last"),
+    )  # fmt: skip
+    whole = of_client.groupBy(BRANCH, "group", "number").agg(
+        F.min("seq").alias("seq"), F.min("prepared_us").alias("prepared_us"), F.min_by("why", "seq").alias("why"),
+        F.count("*").cast("int").alias("members"),
+        F.when(F.bool_and(F.col("last.to_us").isNotNull()), F.max("last.to_us")).alias("over_us"),
+        F.bool_and(F.coalesce(F.col("last.ends") == "stable", F.lit(False))).alias("is_stable"),
+    )  # fmt: skip
+    nothing = F.lit(None).cast("bigint")
+    of_group = Window.partitionBy(BRANCH, "group").orderBy("seq")
+    return whole.select(
+        BRANCH, "group", F.lit("").alias("broker"), "seq", "why", "prepared_us",
+        F.lit(None).cast("int").alias("generation_id"), nothing.alias("completed_us"),
+        F.when(F.col("is_stable"), F.col("over_us")).alias("stable_us"), "members",
+        nothing.alias("stable_seq"), F.lead("prepared_us").over(of_group).alias("next_us"), "over_us",
+    )  # fmt: skip
+
+
+def _moved_by_members(t: Tables, waits: DataFrame) -> DataFrame:
+    """Number of partitions that a consumer takes during a rebalance without a coordinator, of another one."""
+    consumers = t.partition_owners.where("client is not null")
+    of_partition = Window.partitionBy(*_GAP).orderBy("from_seq")
+    taken = consumers.withColumn("before", F.lag("client").over(of_partition)).where("client != before")
+    return (
+        waits.where("broker = ''")
+        .select(*_REBALANCE, "prepared_us", "over_us")
+        .join(taken.select(BRANCH, "group", "from_seq", "from_us"), [BRANCH, "group"])
+        .where("from_seq > seq and from_us <= coalesce(over_us, from_us)")
+        .groupBy(*_REBALANCE)
+        .agg(F.count("*").alias("moved_partitions"))
+    )
 
 
 def _moved(t: Tables, waits: DataFrame) -> DataFrame:
@@ -176,8 +220,8 @@ REBALANCES = Table(
     name="gold.rebalances", unit="branch", key=("group", "broker", "seq"), columns=REBALANCE_COLUMNS, small=True,
     needs=(
         "silver.group_generations", "silver.group_assignments", "silver.group_members", "silver.partition_owners",
-        "silver.client_states", "silver.nodes", "silver.topics",
+        "silver.client_states", "silver.nodes", "silver.topics", "silver.member_rebalances",
     ),
     make=rebalances, order=("seq",), checks=(ordered("prepared_us", "completed_us", "stable_us"),),
-    doc="A rebalance of a group.",
+    doc="A rebalance of a group; in 0.8 what its members do by themselves after a change.",
 )  # fmt: skip

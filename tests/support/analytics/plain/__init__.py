@@ -19,6 +19,7 @@ from tests.support.analytics.plain import (
     produces,
     roles,
     topics,
+    zookeeper_groups,
 )
 from tests.support.analytics.plain.dump import Happened, Rows, events_of
 
@@ -27,7 +28,7 @@ MAKERS: dict[str, Callable[["PlainTables"], Rows]] = {
         name: lambda t, name=name: per_event.rows(name, t.events)  # type: ignore[misc]
         for name in per_event.TABLES
     },
-    **topics.MAKERS, **messages.MAKERS, **produces.MAKERS, **groups.MAKERS,
+    **topics.MAKERS, **messages.MAKERS, **produces.MAKERS, **groups.MAKERS, **zookeeper_groups.MAKERS,
     **offsets.MAKERS, **faults.MAKERS, **failovers.MAKERS, **roles.MAKERS, **gold.MAKERS,
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.support.analytics.plain.dump import Happened, Row, Rows, partition
 from tests.support.analytics.plain.topics import assignment_of
+from tests.support.analytics.plain.zookeeper_groups import rebalances_of_members
 
 Group = tuple[str, str]
 """Group and coordinator."""
@@ -242,7 +243,7 @@ def rebalances(t: Any) -> Rows:
         "BrokerStopped", "ZnodeCreated", "ZnodeDeleted",
     ):  # fmt: skip
         found.see(event)
-    rows = found.rows
+    rows = sorted([*found.rows, *rebalances_of_members(t)], key=lambda row: row["seq"])
     gaps: dict[int, Rows] = defaultdict(list)
     for gap in unowned(t):
         begun = [

@@ -131,7 +131,10 @@ def _commits(t: Any) -> dict[tuple[str, str, int | None, int], list[tuple[int, i
     """
     found: dict[tuple[str, str, int | None, int], list[tuple[int, int, str, Any]]] = defaultdict(list)
     stored_in: dict[str, str] = {}
-    for event in t.of("GroupTransitioned", "GroupsLoaded", "OffsetCommitted", "OffsetRemoved"):
+    for event in t.of(
+        "GroupTransitioned", "GroupsLoaded", "OffsetCommitted", "OffsetRemoved", "ZnodeCreated", "ZnodeChanged",
+        "ZnodeDeleted",
+    ):  # fmt: skip
         said = event.said
         if event.kind == "GroupTransitioned":
             stored_in[said["group"]] = said["partition"]
@@ -139,6 +142,13 @@ def _commits(t: Any) -> dict[tuple[str, str, int | None, int], list[tuple[int, i
             for key, steps in found.items():
                 if stored_in.get(key[0]) == said["partition"]:
                     steps.append((event.seq, event.at_us, "committed", None))
+        elif event.kind.startswith("Znode"):
+            match said["path"].split("/"):
+                case ["", "consumers", group, "offsets", topic, number] if number.isdecimal():
+                    key = (group, topic, incarnation(t, topic, event.seq), int(number))
+                    text = said.get("data")
+                    if text is None or text.removeprefix("-").isdecimal():
+                        found[key].append((event.seq, event.at_us, "committed", None if text is None else int(text)))
         else:
             topic, number = partition(said["partition"])
             key = (said["group"], topic, incarnation(t, topic, event.seq), number)

@@ -138,6 +138,20 @@ def _commit(step: str, *names: str) -> Maker:
     }  # fmt: skip
 
 
+def _znode_commit(said: Said) -> Rows:
+    """Of a group that commits to ZooKeeper."""
+    match said["path"].split("/"):
+        case ["", "consumers", group, "offsets", topic, number] if number.isdecimal():
+            row = {"group": group, "topic": topic, "partition": int(number)}
+            if "data" not in said:
+                return [{**row, "step": "removed", "why": "deleted"}]
+            try:
+                return [{**row, "step": "committed", "offset": int(said["data"])}]
+            except ValueError:
+                return []
+    return []
+
+
 def _accepted(said: Said) -> Rows:
     same = {"step": "accepted", **_taken("group", "broker", "member", "generation_id")(said)}
     return [{**same, **where(name), "offset": offset} for name, offset in said["offsets"]]
@@ -280,6 +294,7 @@ TABLES: dict[str, dict[str, Maker]] = {
         "TransactionalOffsetPending": _commit("pending", "offset", "producer_id"),
         "TransactionalOffsetsDecided": _commit("decided", "producer_id", "result"),
         "OffsetRemoved": _commit("removed", "why"),
+        "ZnodeCreated": _znode_commit, "ZnodeChanged": _znode_commit, "ZnodeDeleted": _znode_commit,
     },
     "silver.transactions": {
         "TransactionTransitioned": _transitioned,
