@@ -314,7 +314,7 @@ def test_learner_sees_how_many_labs_wake_first(classroom: Classroom, lab: str) -
             await opened.sleep()
 
         async def wake() -> None:
-            async with host._wakes.turn():
+            async with host._turns.wakes.turn():
                 await served.wait()
 
         busy.extend(asyncio.create_task(wake()) for _ in range(2))

@@ -143,7 +143,8 @@ export class HwChart extends HwElement {
         ${this.parquet ? html`<a class="link" href="${this.files}/${this.name}.parquet" download>${t("analytics.parquet")}</a>` : ""}
         ${PICTURES.map((format) => html`<button class="link" @click=${() => this.#save(format)}>${t(`analytics.${format}`)}</button>`)}</p>
       <div class="wide" tabindex="0" role="region" aria-label=${t(`analytics.${this.name}`)}><table>
-        <thead><tr>${columns.map((name, place) => html`<th scope="col">${heads[place]}<small class="mono">${name}</small></th>`)}</tr></thead>
+        <thead><tr>${columns.map((name, place) => html`<th scope="col">
+          ${heads[place]}<small class="mono">${name}</small></th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cellText(value)}</td>`)}</tr>`)}</tbody>
       </table></div>
       ${rows.length < count ? html`<p class="dim">${t("analytics.first_rows", { n: rows.length })}</p>` : ""}
