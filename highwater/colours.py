@@ -7,7 +7,7 @@ LIGHT: Mapping[str, str] = {
     "--control": "#8a3fc0", "--fetch": "#08756a", "--group": "#577000", "--hw": "#141a22", "--ink2": "#4c5868",
     "--isr": "#24a196", "--leader": "#c27e0a", "--outisr": "#742c66", "--produce": "#3f55c9", "--zk": "#5a6778",
 }  # fmt: skip
-"""Those of the light theme that charts of runs use, as in the page's stylesheet."""
+"""The colours of the light theme that charts of runs use, as in the page's stylesheet."""
 
 
 def coloured(part: Any) -> Any:
