@@ -1,20 +1,8 @@
 // The instructor's page of a class: /classes/<slug>/board/.
-import "./elements.js";
-import { HwElement, byId, html } from "../../kit/element.js";
-import { board } from "../../classroom/board_state.js";
+import "./board_tab.js";
+import { byId } from "../../kit/element.js";
 import { keepCode } from "../../classroom/door_code.js";
 import { connect } from "../../classroom/connect.js";
-
-class HwBoardTab extends HwElement {
-  render() {
-    switch (board.value.tab) {
-      case "heat": return html`<hw-heat></hw-heat>`;
-      case "people": return html`<hw-people></hw-people>`;
-    }
-    return html`<hw-wall></hw-wall>`;
-  }
-}
-customElements.define("hw-board-tab", HwBoardTab);
 
 /** Puts the class's controls, the poll and the hands before the wall where they are shown there: Tab follows the order of the document. */
 function arrange() {
