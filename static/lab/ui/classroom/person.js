@@ -44,8 +44,8 @@ class HwPerson extends HwElement {
           p })}>${t("board.end_help")}</button>`
           : html`<button class="btn" ?disabled=${!person.lab || Boolean(help)} @click=${() => act({ op: "begin_help",
             p })}>${t("board.begin_help")}</button>`}
-        ${this.#stage(p, person)}
         ${person.hand ? html`<button class="btn" @click=${() => act({ op: "lower_hand", p })}>${t("board.lower_hand")}</button>` : ""}
+        ${this.#stage(p, person)}
       </div>
       <p class="dim">${t("board.look_note")}</p>
       <label class="field inline">${t("board.time_percent")}<select @change=${(/** @type {Event} */ event) =>
