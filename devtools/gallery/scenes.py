@@ -53,3 +53,5 @@ SCENES = (
     Scene("leader-down", ("broker kill 1",), 200, "broker:b1"),
     Scene("recovered", ("broker start 1",), 20_000, "partition:orders-1"),
 )
+OTHER = Scene("other", ("broker kill 2", "producer send p1 orders-0 cleo:30 &"), 20_000, "")
+"""What happens after the scene `transaction` in the branch that was forked there; its name is that of the branch."""

@@ -1,60 +1,50 @@
-"""The gallery in a real browser: each component in fixed states, in both themes and languages, as pictures.
+"""The gallery in a real browser: each component in fixed states, in both themes and languages.
 
-A picture is compared with `tests/data/gallery` as a grid of brightness, so that fonts may differ a little and a
-component that is missing, moved or coloured otherwise is found. `HIGHWATER_UPDATE=1` writes the grids; look at the
-pictures in `artifacts/gallery` first.
+Two kinds of checks look at each of the four looks.
+
+What is measured in the page needs no record. It finds components that show nothing, texts that lie on each other, texts
+that run out of their frame, and texts whose contrast with what is behind them is below 3.
+
+A picture of each component is compared with its signature in `tests/data/gallery`: its size, the mean colour of each of
+10 x 10 cells, and how much of it each of 24 hues covers. It finds a component that is missing or moved, another
+background, a layout that takes more or less room, and a colour that is gone or new also where it covers less than a
+thousandth of the picture, like the border of a message.
+
+Neither finds another word or number in its place, another icon of the same size and colour, a shade that differs a
+little, or a shift by a few pixels. Fonts may differ a little: Chinese has that of the machine, all else comes with the
+page. With another font for everything, one picture in fifteen is different.
+
+`HIGHWATER_UPDATE=1` writes the signatures; look at the pictures in `artifacts/gallery` first.
 """
 
 import base64
 import json
 import os
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from django.test import override_settings
 from playwright.sync_api import Page, Request, expect
 
+from devtools.gallery.views import PAGES
 from devtools.tour.tour import until
+from tests.support.gallery.pictures import CELLS, HUES, MIN_SATURATION, Signature, difference, made
 from tests.support.lab_page import be
 from tests.support.lab_server import LabServer, Visitor
 from tests.support.paths import DATA, ROOT
 
-GRIDS = DATA / "gallery"
+SIGNATURES = DATA / "gallery"
 PICTURES = ROOT / "artifacts" / "gallery"
-CELLS = 24
-"""Cells of a grid in each direction."""
-MAX_MEAN_DIFFERENCE = 6.0
-"""Of brightness (0 to 255), over the cells of a component."""
-MAX_CELL_DIFFERENCE = 90
-GROUPS = (
-    "course",
-    "controls", "act", "inspect", "time", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms",
-    "classroom",
-)  # fmt: skip
-BRIGHTNESS = """async ([png, cells]) => {
-  const bytes = Uint8Array.from(atob(png), (one) => one.charCodeAt(0));
-  const small = { resizeWidth: cells, resizeHeight: cells, resizeQuality: "high" };
-  const picture = await createImageBitmap(new Blob([bytes], { type: "image/png" }), small);
-  const canvas = new OffscreenCanvas(cells, cells).getContext("2d");
-  canvas.drawImage(picture, 0, 0);
-  const { data } = canvas.getImageData(0, 0, cells, cells);
-  const grey = (at) => Math.round((data[at] * 299 + data[at + 1] * 587 + data[at + 2] * 114) / 1000);
-  return Array.from({ length: cells }, (_, y) => Array.from({ length: cells }, (_, x) => grey((y * cells + x) * 4)));
-}"""
-"""A PNG as a grid of brightness, scaled down by the browser."""
-DRAWN = """async () => {
-  const frame = () => new Promise(requestAnimationFrame);
-  await frame();
-  await frame();
-  return [...document.querySelectorAll("#gallery *")].filter((one) => one.isUpdatePending).length;
-}"""
-"""After two frames: how many elements have changed since and are not drawn."""
-SHARED = ("timeline", "stage")
-"""What the page shows beside each group. The labels of the time line follow the age of the recording: it is not
-compared, and the stage once.
+MEASURES = (ROOT / "tests" / "support" / "gallery" / "measures.js").read_text(encoding="utf-8")
+LIMITS = {"overlapping": 0.25, "contrast": 3}
+"""How much of the smaller of two texts the other one may cover, and the contrast that large texts need by WCAG."""
+SHARED = ("timeline", "stage", "sides")
+"""What pages show beside each group. The labels of the time line follow the age of the recording: it is not compared,
+and the drawings once.
 """
-LOOKS = (("dark", "en"), ("light", "zh-CN"))
+LOOKS = [(theme, language) for theme in ("dark", "light") for language in ("en", "zh-CN")]
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +61,9 @@ def gallery(page: Page, served: LabServer, visitor: Visitor, complaints: list[st
     return page
 
 
-def show(page: Page, served: LabServer, query: str) -> None:
-    page.goto(f"{served.address}/dev/gallery/?{query}")
-    page.wait_for_selector("body[data-group] .hw-node")
-    page.wait_for_load_state("networkidle")
-
-
-def choose(page: Page, group: str) -> None:
-    """Draws another group, and waits until its elements have what they fetch and have drawn it."""
+@contextmanager
+def drawn(page: Page, what: str) -> Iterator[None]:
+    """Waits until the elements of the group that is shown meanwhile have what they fetch, and have drawn it."""
     pending: set[Request] = set()
 
     def asked(request: Request) -> None:
@@ -88,44 +73,91 @@ def choose(page: Page, group: str) -> None:
         # One of the group before may be among them.
         pending.discard(request)
 
-    page.on("request", asked)
-    page.on("requestfinished", answered)
-    page.on("requestfailed", answered)
-    # Without the pointer, which would then be over one of the elements.
-    page.locator("#gallery-groups").get_by_role("link", name=group, exact=True).dispatch_event("click")
-    page.wait_for_selector(f"body[data-group={group}]")
-    until(page, lambda: not page.evaluate(DRAWN) and not pending, f"{group}, drawn")
-    for event, listener in (("request", asked), ("requestfinished", answered), ("requestfailed", answered)):
+    listeners = (("request", asked), ("requestfinished", answered), ("requestfailed", answered))
+    for event, listener in listeners:
+        page.on(event, listener)  # type: ignore[call-overload]
+    yield
+    until(page, lambda: not page.evaluate("gallery.pending()") and not pending, f"{what}, drawn")
+    for event, listener in listeners:
         page.remove_listener(event, listener)
 
 
+def show(page: Page, served: LabServer, query: str) -> None:
+    """Opens a page of the gallery at a group."""
+    with drawn(page, query):
+        page.goto(f"{served.address}/dev/gallery/?{query}")
+        page.wait_for_selector("body[data-group]")
+        page.evaluate(MEASURES, {"CELLS": CELLS, "HUES": HUES, "MIN_SATURATION": MIN_SATURATION})
+
+
+def groups(page: Page) -> list[str]:
+    return page.locator("#gallery-groups a").all_inner_texts()
+
+
+def choose(page: Page, group: str) -> None:
+    """Draws another group."""
+    with drawn(page, group):
+        # Without the pointer, which would then be over one of the elements.
+        page.locator("#gallery-groups").get_by_role("link", name=group, exact=True).dispatch_event("click")
+        page.wait_for_selector(f"body[data-group={group}]")
+
+
+def each_group(page: Page, served: LabServer, query: str) -> Iterator[tuple[str, str]]:
+    """Shows one group after the other: the page of the gallery that it is on, and its name."""
+    for name in PAGES:
+        show(page, served, f"page={name}&{query}")
+        for at, group in enumerate(groups(page)):
+            if at and page.evaluate("document.body.dataset.stays"):
+                choose(page, group)
+            elif at:
+                show(page, served, f"page={name}&{query}&group={group}")
+            yield name, group
+
+
+def settle(page: Page, name: str, group: str) -> None:
+    """Waits for what is drawn after a pause."""
+    page.mouse.move(0, 0)
+    if (name, group) == ("lab", "groups"):
+        page.wait_for_selector("hw-group-preview td")
+    if name == "compare":
+        page.wait_for_selector("hw-compare-transport .last:not(:empty)")
+        # The contents of records are fetched after a pause.
+        page.wait_for_load_state("networkidle")
+    page.evaluate("document.fonts.ready.then(() => null)")
+
+
 @pytest.mark.parametrize(("theme", "language"), LOOKS)
-def test_components_match_their_pictures(gallery: Page, served: LabServer, theme: str, language: str) -> None:
-    different: dict[str, str] = {}
-    show(gallery, served, f"theme={theme}&language={language}&scene=transaction")
-    assert gallery.locator("html").get_attribute("data-theme") == theme
-    for group in GROUPS:
-        choose(gallery, group)
-        if group == "groups":
-            # The preview is asked for after a pause.
-            gallery.wait_for_selector("hw-group-preview td")
-        look = f"{group}-{theme}-{language}"
-        grids = pictures(gallery, PICTURES / look, left_out=SHARED if group != GROUPS[0] else SHARED[:1])
-        assert grids
-        path = GRIDS / f"{look}.json"
-        if os.environ.get("HIGHWATER_UPDATE"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(grids, separators=(",", ":")) + "\n", encoding="utf-8")
-        before = json.loads(path.read_text(encoding="utf-8"))
-        assert grids.keys() == before.keys()
-        different |= {f"{look} {name}": why for name in grids if (why := difference(before[name], grids[name]))}
+def test_components_look_as_recorded(gallery: Page, served: LabServer, theme: str, language: str) -> None:
+    look = f"{theme}-{language}"
+    now: dict[str, dict[str, Signature]] = {}
+    problems: list[str] = []
+    for name, group in each_group(gallery, served, f"theme={theme}&language={language}&scene=transaction"):
+        assert gallery.locator("html").get_attribute("data-theme") == theme
+        settle(gallery, name, group)
+        left_out = SHARED if f"{name}/{group}" not in ("lab/course", "compare/compare") else SHARED[:1]
+        now[f"{name}/{group}"] = signatures(gallery, PICTURES / look / f"{name}-{group}.png", left_out)
+        found = gallery.evaluate("([left, limits]) => gallery.problems(left, limits)", [left_out, LIMITS])
+        problems += [f"{name}/{group} {problem}" for problem in found]
+    path = SIGNATURES / f"{look}.json"
+    if os.environ.get("HIGHWATER_UPDATE"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(written(now), encoding="utf-8")
+    before = json.loads(path.read_text(encoding="utf-8"))
+    assert names(now) == names(before)
+    different = {
+        f"{group} {name}": why
+        for group, shown in now.items()
+        for name, one in shown.items()
+        if (why := difference(before[group][name], one))
+    }
     assert different == {}, f"look at {PICTURES}, and run the test with HIGHWATER_UPDATE=1 if that is what you want"
+    assert problems == [], "\n".join(problems)
 
 
 def test_groups_can_be_drawn_in_other_scenes(gallery: Page, served: LabServer) -> None:
     for scene in ("brokers", "leader-down", "recovered"):
         show(gallery, served, f"scene={scene}")
-        for group in GROUPS:
+        for group in groups(gallery):
             choose(gallery, group)
             assert gallery.locator(".gallery-item").count() > 2
 
@@ -138,35 +170,82 @@ def test_address_of_a_group_shows_it(gallery: Page, served: LabServer) -> None:
     expect(gallery.locator("[data-component=hw-disk]")).to_be_visible()
 
 
-def test_changed_component_is_detected() -> None:
-    grid = [[100] * CELLS for _ in range(CELLS)]
-    assert difference(grid, grid) == ""
-    darker = [[80] * CELLS for _ in range(CELLS)]
-    assert "mean" in difference(grid, darker)
-    spot = [row[:] for row in grid]
-    spot[3][4] = 255
-    assert "cell" in difference(grid, spot)
+MISTAKES = {
+    "a colour that is gone": (".message.bad { border-color: var(--line2); background: var(--raise); }", "hue"),
+    "a part that is gone": (".message { display: none; }", ""),
+    "a column in place of a row": (".gallery-frame.row { display: grid; }", "height"),
+    "another background": (".gallery-frame { background: var(--raise2); }", "mean"),
+    "texts on each other": (".message p { margin-top: -15px; }", "on each other"),
+    "a text that does not wrap": (".message p { text-indent: 1200px; white-space: nowrap; }", "runs out"),
+    "a text in the colour of its ground": (".message b { color: var(--raise); }", "contrast"),
+}
 
 
-def pictures(page: Page, folder: Path, left_out: Collection[str]) -> dict[str, list[list[int]]]:
-    """Component -> its grid; the pictures themselves are kept in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    grids = {}
-    for item in page.locator(".gallery-item").all():
-        name = item.get_attribute("data-component") or ""
-        if name in left_out:
-            continue
-        picture = item.screenshot(path=folder / f"{name}.png", animations="disabled")
-        grids[name] = page.evaluate(BRIGHTNESS, [base64.b64encode(picture).decode(), CELLS])
-    return grids
+def test_broken_styles_are_found(gallery: Page, served: LabServer) -> None:
+    show(gallery, served, "scene=transaction&group=controls")
+    right = signatures(gallery, PICTURES / "broken" / "right.png", SHARED)
+    assert gallery.evaluate("([left, limits]) => gallery.problems(left, limits)", [SHARED, LIMITS]) == []
+    for mistake, (style, finds) in MISTAKES.items():
+        gallery.evaluate(
+            """(style) => {
+              const sheet = new CSSStyleSheet();
+              sheet.replaceSync(style);
+              document.adoptedStyleSheets = [sheet];
+            }""",
+            f":root:root {style}",
+        )
+        wrong = signatures(gallery, PICTURES / "broken" / f"{mistake}.png", SHARED)
+        found = [why for name, one in wrong.items() if (why := difference(right[name], one))]
+        found += gallery.evaluate("([left, limits]) => gallery.problems(left, limits)", [SHARED, LIMITS])
+        assert [one for one in found if finds in one], f"{mistake}: {found}"
 
 
-def difference(before: list[list[int]], now: list[list[int]]) -> str:
-    """What is different, in words; empty when nothing that counts is."""
-    cells = [abs(a - b) for old, new in zip(before, now, strict=True) for a, b in zip(old, new, strict=True)]
-    mean = sum(cells) / len(cells)
-    if mean > MAX_MEAN_DIFFERENCE:
-        return f"mean difference {mean:.1f}, at most {MAX_MEAN_DIFFERENCE} is accepted"
-    if max(cells) > MAX_CELL_DIFFERENCE:
-        return f"a cell differs by {max(cells)}, at most {MAX_CELL_DIFFERENCE} is accepted"
-    return ""
+def test_staff_hear_who_raises_a_hand(gallery: Page, served: LabServer) -> None:
+    """The live region of the board, which the gallery cannot show."""
+    show(gallery, served, "page=classroom&group=board")
+    gallery.evaluate("document.getElementById('gallery').append(document.createElement('hw-class-speech'))")
+    gallery.evaluate(
+        """async () => {
+          const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+          const { tree } = await import(loaded.find((name) => name.includes("/ui/classroom/store.js")));
+          const hand = { raised_us: 1, lab: "k1/main", seq: 1, at_us: 1, selection: "", screen: "picture" };
+          const { people } = tree.value;
+          tree.value = { ...tree.value, people: { ...people, p4: { ...people.p4, hand } } };
+        }"""
+    )
+    expect(gallery.locator("hw-class-speech [aria-live=polite]")).to_contain_text("Calm Otter")
+
+
+def test_changed_signature_is_detected() -> None:
+    plain = Signature(size=[340, 200], hues=[0] * HUES, cells="646464" * CELLS**2)
+    assert difference(plain, plain) == ""
+    assert "height" in difference(plain, {**plain, "size": [340, 260]})
+    assert "width" in difference(plain, {**plain, "size": [320, 200]})
+    assert "brightness" in difference(plain, {**plain, "cells": "505050" * CELLS**2})
+    assert "cell 3, 2" in difference(plain, {**plain, "cells": "646464" * 23 + "ffffff" + "646464" * 76})
+    assert "colour" in difference(plain, {**plain, "cells": "6e645a" * CELLS**2})
+    red: Signature = {**plain, "hues": [9] + [0] * (HUES - 1)}
+    assert "got the hue 0 to 15" in difference(plain, red)
+    assert "lost the hue 0 to 15" in difference(red, plain)
+    assert difference(red, {**plain, "hues": [0] * (HUES - 1) + [9]}) == "", "it is at the border of both"
+
+
+def signatures(page: Page, path: Path, left_out: Collection[str]) -> dict[str, Signature]:
+    """The signature of each component that is shown; a picture of all of them is kept at `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture = page.screenshot(path=path, full_page=True, animations="disabled")
+    png = base64.b64encode(picture).decode()
+    return made(page.evaluate("([left, png]) => gallery.signatures(left, png)", [list(left_out), png]))
+
+
+def names(shown: dict[str, dict[str, Signature]]) -> dict[str, list[str]]:
+    return {group: list(of_group) for group, of_group in shown.items()}
+
+
+def written(shown: dict[str, dict[str, Signature]]) -> str:
+    """As JSON with one line for each component, so that changes can be read."""
+    parts = []
+    for group, of_group in shown.items():
+        lines = (f"  {json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in of_group.items())
+        parts.append(f' "{group}": {{\n' + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -16,6 +16,9 @@ IMPORT = re.compile(r'(?:\bfrom|\bimport)\s*\(?\s*"(\.[^"]+)"')
 CORE = ("core", "core/events", "core/view", "core/bytes", "core/recording", "core/live", "core/player")
 PANELS = (*CORE, "core/layout", "core/actions", "draw", "ui/kit", "ui/store", "ui/parts")
 SCREENS = ("ui/screens/alarms", "ui/screens/clients", "ui/screens/disk", "ui/screens/zookeeper")
+#: It shows the elements of other pages, which are not imported by each other.
+SHOWN = ("alone", "alone/class", "classroom", "inspect_files", "lab", "replay")
+GALLERY = (*PANELS, "core/classroom", "core/replay", "own_files", "ui/classroom", "ui/pages")
 LAYERS: dict[str, tuple[str, ...]] = {
     "core": (),
     "core/events": ("core",),
@@ -44,7 +47,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
     "ui/pages/classroom": ("core/classroom", "ui/classroom", "ui/kit"),
     "ui/pages/replay": (*PANELS, "core/classroom", "core/replay", "ui/classroom"),
-    "ui/pages/gallery": (*PANELS, "core/classroom", "ui/classroom", "ui/pages/classroom", "ui/pages/lab"),
+    "ui/pages/gallery": (*GALLERY, *(f"ui/pages/{name}" for name in SHOWN)),
     "ui/pages/alone": (*PANELS, "ui/inspect", *SCREENS, "ui/shell", "ui/pages/lab"),
     "ui/pages/alone/class": (*("core", "core/replay", "ui/classroom", "ui/kit", "ui/pages/alone", "ui/pages/replay"),),
     "ui/pages/lab": (*PANELS, "core/classroom", "ui/act", "ui/classroom", "ui/inspect", *SCREENS, "ui/shell"),
