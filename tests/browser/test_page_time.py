@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from devtools.tour.lab_page import newest_event
 from lab.analytics.figures.bands import bands
-from lab.analytics.figures.parts import Words
+from lab.analytics.figures.parts import Figure, Words
 from lab.analytics.figures.stored import STORED, figure_of
 from lab.analytics.serve.heads import with_heads
 from lab.exercises.loader import exercises
@@ -234,25 +234,30 @@ def has_theme_and_faults(page: Page) -> None:
     expect(page.locator(".bands li")).to_have_text(["b2 down 1.200 – 2.000 s", "link b1 – b3 cut since 2.200 s"])
 
 
-def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
-    page = lab
-    # the charts below are of the first three seconds, in most of which nothing happens
-    expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))
-    pause(page)
+def isr_and_offsets() -> list[Figure]:
+    """Two charts of a replica that leads."""
     orders = {"topic": "orders", "partition": 0, "broker": 1}
     roles = [{**orders, "role": "leader", "at_us": 0, "from_us": 0, "to_us": 3_000_000, "seq": 8}]
     positions = [
         {**orders, "measure": measure, "at_us": 1_000_000, "value": 4, "seq": 9}
         for measure in ("log_end", "high_watermark")
     ]
+    return [
+        with_heads(figure_of(STORED[name], rows, Words("en"), *beside, internal=False) or {}, STORED[name], "en")
+        for name, rows, beside in (("isr", roles, ()), ("offsets", positions, (roles,)))
+    ]
+
+
+def test_charts_appear_one_by_one_and_a_click_seeks(lab: Page) -> None:
+    page = lab
+    # the charts below are of the first three seconds, in most of which nothing happens
+    expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))
+    pause(page)
     faults = [
         {"fault": "stopped", "subject": "2", "other": "", "from_seq": 5, "from_us": 1_200_000, "to_us": 2_000_000},
         {"fault": "link cut", "subject": "b1", "other": "b3", "from_seq": 6, "from_us": 2_200_000, "to_us": None},
     ]
-    isr, offsets = (
-        with_heads(figure_of(STORED[name], rows, Words("en"), *beside, internal=False) or {}, STORED[name], "en")
-        for name, rows, beside in (("isr", roles, ()), ("offsets", positions, (roles,)))
-    )
+    isr, offsets = isr_and_offsets()
     # the next answer comes when the page has shown what the one before it says, and is given until then
     stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": [], "bands": [], "faults": 0}
     address = f"/api/runs/{page.url.split('/r/')[1].split('/')[0]}/main/analytics/tables.json"

@@ -9,6 +9,7 @@ const BROKERS = ["b1", "b2", "b3"];
 const COLOURS = ["--leader", "--control", "--group"];
 const TABLE = {
   columns: ["at_us", "broker", "offset"],
+  heads: ["time of the event (µs)", "broker", "offset"],
   rows: SECONDS.slice(0, 6).map((s) => [s * 1_000_000, `b${1 + (s % 3)}`, s * 4]),
   count: SECONDS.length,
 };
@@ -37,7 +38,7 @@ export const figures = (...names) => Object.fromEntries(names.map((name, n) => {
 export const CHARTS = [
   { measure: "lost_records", title: "Lost acknowledged records", unit: "records",
     said: "With acks=1 a leader that crashes loses what its followers did not fetch.",
-    figure: { data: LINES, layout: layoutOf(LINES, "s", "records", 260) }, table: { columns: TABLE.columns, rows: TABLE.rows } },
+    figure: { data: LINES, layout: layoutOf(LINES, "s", "records", 260) }, table: TABLE },
   { measure: "latency", title: "Latency of produce requests", unit: "ms", said: "99 % of all requests are answered within this time.",
-    figure: { data: BARS, layout: layoutOf(BARS, "ms", "", 260) }, table: { columns: TABLE.columns, rows: TABLE.rows } },
+    figure: { data: BARS, layout: layoutOf(BARS, "ms", "", 260) }, table: TABLE },
 ];
