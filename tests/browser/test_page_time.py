@@ -236,7 +236,7 @@ def has_theme_and_faults(page: Page) -> None:
 
 def isr_and_offsets() -> list[Figure]:
     """Two charts of a replica that leads."""
-    orders = {"topic": "orders", "partition": 0, "broker": 1}
+    orders = {"topic": "orders", "incarnation": 1, "partition": 0, "broker": 1}
     roles = [{**orders, "role": "leader", "at_us": 0, "from_us": 0, "to_us": 3_000_000, "seq": 8}]
     positions = [
         {**orders, "measure": measure, "at_us": 1_000_000, "value": 4, "seq": 9}
