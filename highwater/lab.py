@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,8 +11,12 @@ from highwater.colours import coloured
 from highwater.errors import LabError
 from lab.analytics.compare import Difference, compare
 from lab.analytics.figures.parts import Figure
+from lab.analytics.serve.duckdb_types import duckdb_type
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.reading import rows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 SUMMARY = "gold.run_summary"
 
@@ -118,8 +122,7 @@ class Lab:
                 connection.execute(f"create schema {layer}")
             for name in self._build.tables:
                 if name.partition(".")[2] in words:
-                    connection.register("of_this_lab", self.table(name))
-                    connection.execute(f"create table {name} as select * from of_this_lab")
+                    self._register(connection, name)
             try:
                 found = connection.sql(query)
                 if found is None:
@@ -127,6 +130,18 @@ class Lab:
                 return found.to_arrow_table()
             except duckdb.Error as error:
                 raise LabError(str(error)) from None
+
+    def _register(self, connection: "DuckDBPyConnection", name: str) -> None:
+        """Makes a table known to DuckDB, without a copy of its rows. The types of one without rows are as declared."""
+        columns = self._build.file.tables[name].columns
+        declared = ", ".join(f'"{one.name}" {duckdb_type(one.type)}' for one in columns)
+        found = self.table(name)
+        if found.num_rows:
+            view = name.replace(".", "_of_")
+            connection.register(view, found)
+            connection.execute(f"create view {name} as select * from {view}")
+        else:
+            connection.execute(f"create table {name} ({declared})")
 
     def compare(self, left: pa.Table, right: pa.Table, pair_by: str | None = None) -> list[Difference]:
         """The differences between two sets of runs from `runs`: see `lab.analytics.compare`."""

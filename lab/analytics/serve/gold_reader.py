@@ -83,12 +83,13 @@ def damage_of(branch: str, ledger: Mapping[str, BranchEntry]) -> list[tuple[int,
     """What could not be read of the events that a branch sees, its own and those of its past: (from event, to event,
     why).
     """
+    # Damage at the end of a segment has no last event: nothing after it could be read.
     inherited = [
-        (one.from_seq, min(one.to_seq, part.to_seq), one.reason)
+        (one.from_seq, min(one.to_seq or part.to_seq, part.to_seq), one.reason)
         for part in lineage(branch, ledger)
         if part.owner != branch
         for one in ledger[part.owner].damage
-        if one.to_seq > part.from_seq and one.from_seq <= part.to_seq
+        if (one.to_seq or part.to_seq) > part.from_seq and one.from_seq <= part.to_seq
     ]
     return inherited + [(one.from_seq, one.to_seq, one.reason) for one in ledger[branch].damage]
 

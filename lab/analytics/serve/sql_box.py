@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lab.analytics.build.events import STORED
+from lab.analytics.serve.duckdb_types import duckdb_type
 from lab.analytics.serve.visible import Visible
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.reading import unit_column
@@ -38,7 +39,6 @@ AT_ONCE = 2
 _CHILD = Path(__file__).with_name("sql_child.py")
 _ASIDE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'", re.DOTALL)
 _NAME = re.compile(r"\w+")
-_TYPES = {"string": "varchar", "binary": "blob"}
 _turns: "dict[asyncio.AbstractEventLoop, asyncio.Semaphore]" = {}
 _asking: set[int] = set()
 """Users with a question in progress."""
@@ -167,34 +167,10 @@ def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str
 def columns_of(table: Table, visible: Visible) -> list[tuple[str, str]]:
     """The visible columns with their types in DuckDB."""
     return [
-        (column.name, _type(column.type)) for column in table.stored if visible.is_everything or not column.personal
+        (column.name, duckdb_type(column.type))
+        for column in table.stored
+        if visible.is_everything or not column.personal
     ]
-
-
-def _type(spark: str) -> str:
-    """A type in DuckDB from one in Spark's DDL: `map<string,int>` is `map(varchar, int)`."""
-    outer, nested, inner = spark.partition("<")
-    if not nested:
-        return _TYPES.get(outer, outer)
-    parts = _parts(inner[:-1])
-    if outer == "array":
-        return f"{_type(parts[0])}[]"
-    if outer == "struct":
-        fields = [part.partition(":") for part in parts]
-        return "struct(" + ", ".join(f'"{name}" {_type(type)}' for name, _, type in fields) + ")"
-    return f"{outer}({', '.join(map(_type, parts))})"
-
-
-def _parts(inner: str) -> list[str]:
-    """What commas separate, except within a nested type."""
-    found, depth = [""], 0
-    for letter in inner:
-        depth += (letter == "<") - (letter == ">")
-        if letter == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += letter
-    return found
 
 
 def _table(store: Store, build: Build, table: Table, visible: Visible) -> dict[str, Any]:

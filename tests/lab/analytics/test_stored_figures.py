@@ -156,6 +156,9 @@ def test_damage_before_a_fork_is_reported_with_the_fork() -> None:
     assert gold_reader.damage_of("r/fork", ledger) == [(5, 7, "crc"), (38, 40, "crc"), (50, 51, "crc")]
     assert gold_reader.damage_of("r/deeper", ledger) == [(5, 7, "crc"), (38, 40, "crc")]
     assert gold_reader.damage_of("r/main", ledger) == [(5, 7, "crc"), (38, 44, "crc"), (60, 70, "crc")]
+    # Nothing can be read after damage at the end of a segment.
+    ledger["r/main"] = BranchEntry("r/main", "r", "", last_seq=90, damage=(lost(30, 0), lost(50, 0)))
+    assert gold_reader.damage_of("r/fork", ledger) == [(30, 40, "crc"), (50, 51, "crc")]
 
 
 def test_many_partitions_are_stacked_to_their_sum() -> None:

@@ -138,6 +138,7 @@ def test_notebooks_ask_about_all_tables_in_sql(forked: Forked) -> None:
     found = hw.sql("select branch, 'gold.run_summary' as said from gold.run_summary order by branch").to_pylist()
     assert [row["branch"] for row in found] == sorted(f"r1/{name}" for name in forked.recordings)
     assert {row["said"] for row in found} == {"gold.run_summary"}
+    assert hw.sql("select sum(moved_partitions) as n from gold.rebalances where \"group\" = 'g'").num_rows == 1
     assert hw.sql("select count(*) as n from silver.batches b join bronze.events e using (branch, seq)")["n"][0].as_py()
     with pytest.raises(highwater.LabError, match="nothing"):
         hw.sql("select nothing from gold.run_summary")

@@ -1,5 +1,6 @@
 """What notebooks read: stored rows, runs by their settings, comparisons, and the worked example."""
 
+import re
 import runpy
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from django.core.management import call_command
 from pytest_django.fixtures import Settings
 
 import highwater
-from highwater.colours import LIGHT
+from highwater.colours import LIGHT, coloured
 from lab.analytics.compare import MEASURES, compare
 from lab.analytics.store.builds import Store, StoredColumn, StoredFile, TableState
 from lab.analytics.store.ledger import BranchEntry
@@ -113,6 +114,10 @@ def test_colours_of_figures_are_those_of_the_light_theme():
     tokens = (ROOT / "static" / "lab" / "css" / "base" / "tokens.css").read_text()
     light = tokens.partition('[data-theme="light"]')[2].partition("}")[0]
     assert {name: f"{name}: {colour};" in light for name, colour in LIGHT.items()} == dict.fromkeys(LIGHT, True)
+    sources = (ROOT / "lab" / "analytics" / "figures").glob("*.py")
+    used = {name for path in sources for name in re.findall(r'"(--[a-z0-9]+)"', path.read_text())}
+    assert used and used <= LIGHT.keys()
+    assert coloured({"x": ["--danger", "--a-topic"]}) == {"x": ["#c02e1d", "--a-topic"]}
 
 
 def test_the_worked_example_runs(
