@@ -100,7 +100,6 @@ class ClassicGroup:
         #: the numbers of offsets in the order of their records: of committed and of pending ones
         self.commit_numbers: dict[str, int] = {}
         self.pending_numbers: dict[int, dict[str, int]] = {}
-        self._last_commit_number = 0
         self.current_state_timestamp: int | None = None
         self.new_member_added = False
         #: when the pending rebalance, and the sync of its generation, end at the latest
@@ -138,12 +137,13 @@ class ClassicGroup:
         """Whether it has offsets or may get some: a transaction counts until its end, also if it has none any more."""
         return bool(self.offsets or self.pending_writes or self.pending_transactional)
 
-    def begin_write(self, partitions: Iterable[str]) -> int:
-        """A record with offsets is about to be appended. Returns its number."""
-        self._last_commit_number += 1
+    def begin_write(self, partitions: Iterable[str], number: int) -> int:
+        """A record with offsets is about to be appended, of a number that no other record of the coordinator has: a
+        group that was deleted may come again before the record is committed. Returns the number.
+        """
         for name in partitions:
-            self.pending_writes.setdefault(name, set()).add(self._last_commit_number)
-        return self._last_commit_number
+            self.pending_writes.setdefault(name, set()).add(number)
+        return number
 
     def end_write(self, partition: str, number: int) -> bool:
         """A record is committed or has failed: whether its offset is still wanted. The topic may be gone."""

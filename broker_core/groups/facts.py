@@ -44,7 +44,13 @@ class Groups:
         self.owned: dict[str, int] = {}
         self.loading: dict[str, int] = {}
         self.taking_in: set[str] = set()
+        self._last_commit_number = 0
         self.waiting = WaitingRequests(host)
+
+    def next_commit_number(self) -> int:
+        """The number of the next record with offsets."""
+        self._last_commit_number += 1
+        return self._last_commit_number
 
     def partition_of(self, group_id: str) -> str:
         """The partition of a group, whether the group exists or not."""

@@ -140,7 +140,7 @@ class Loading:
             self._groups.assign(group, {row.member_id: row.assignment for row in stored.members})
         offsets = loaded.take_offsets(name)
         for producer_id, name_of_partition, found in offsets:
-            number, committed = group.begin_write(()), found.committed
+            number, committed = self._groups.next_commit_number(), found.committed
             if producer_id is None:
                 self._groups.commit(group, name_of_partition, committed, number)
             else:

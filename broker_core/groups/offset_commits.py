@@ -68,7 +68,8 @@ class OffsetCommits:
             respond_commit(self._host.kernel, message, order)
             return
         data = build_batch(offset_records(group, offsets, self._host.wall_ms), base_sequence=0)
-        store = Commit(group.group_id, message, offsets, order, group.begin_write(offsets))
+        number = group.begin_write(offsets, self._groups.next_commit_number())
+        store = Commit(group.group_id, message, offsets, order, number)
         self._groups.accept(group, request.member_id, request.generation_id, offsets)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:

@@ -58,7 +58,7 @@ class TransactionalCommits:
             base_sequence=0 if is_plain else NO_SEQUENCE,
             is_transactional=not is_plain,
         )
-        number = group.begin_write(offsets)
+        number = group.begin_write(offsets, self._groups.next_commit_number())
         store = TransactionalCommit(group.group_id, message, request.producer_id, offsets, order, number)
         error = self._host.append_to_group_log(group.partition, data, store)
         if error is not Errors.NONE:

@@ -69,6 +69,11 @@ class Partitions:
         """What it does when each of its timers is due."""
         return {LOAD_TIMER: Unpacked(self._read), SLICE_TIMER: Unpacked(self._on_slice)}
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether any partition is not loaded yet."""
+        return bool(self.loading or self._progress)
+
     def status(self, partition: str) -> Errors:
         """The error for requests for a partition; NONE if it is loaded."""
         if partition in self.loading or partition in self._progress:

@@ -13,7 +13,7 @@ def handle(services: TransactionServices, message: Message) -> None:
     """Returns the transactional ids that this broker coordinates and that match the filters."""
     body: ListTransactionsRequest = message.body
     coordinator = services.transactions.coordinator
-    if coordinator.partitions.loading:
+    if coordinator.partitions.is_loading:
         loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
         services.kernel.respond(message, ListTransactionsResponse(error=loading), label=loading.name)
         return

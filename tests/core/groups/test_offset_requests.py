@@ -164,6 +164,19 @@ def test_offset_that_is_being_written_is_lost_with_its_topic(held: list[Any]) ->
     assert client.fetched() == -1
 
 
+def test_offset_of_a_deleted_group_does_not_replace_that_of_its_successor(held: list[Any]) -> None:
+    client = Client()
+    for offset in (5, 6):
+        client.post("OffsetCommit", 8, **client.commit_fields(offset))
+        client.pass_time()
+        if offset == 5:
+            client.ask("DeleteGroups", 2, groups_names=["g"])
+    groups = client.run._cluster.brokers[0].groups
+    for write in [write for write in held if getattr(write, "offsets", None)]:
+        groups.stored(write, Errors.NONE)
+    assert client.fetched() == 6
+
+
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 
 
