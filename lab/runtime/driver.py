@@ -1,7 +1,6 @@
 """Drives the engine of a lab: runs its slices while time moves, and polls for external changes while it does not."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
@@ -66,9 +65,9 @@ class Driver:
 
     async def stop(self) -> None:
         """Stops, and waits until the tasks have ended."""
-        for task in self._cancelled():
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        tasks = self._cancelled()
+        if tasks:
+            await asyncio.wait(tasks)
 
     def abandon(self) -> None:
         """Stops at once. May be called from one of the tasks, which then has to end by itself."""

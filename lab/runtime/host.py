@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextvars import Context
@@ -33,6 +34,8 @@ __all__ = ["Host", "RunConfig", "close_host", "host"]
 HOUSEKEEPING_S = 1.0
 MAX_ENDED = 20
 """Engines that have ended and whose memory is not freed while others play: to free it takes up to a second."""
+REST_S, COLLECT_S = 120.0, 3_600.0
+"""The shortest time between two such passes, and the longest: connections leave garbage, too."""
 
 
 class Host:
@@ -47,8 +50,9 @@ class Host:
         self._stops: dict[str, Text] = {}
         """Runs that are stopped from outside, and why."""
         self._turns = Turns()
-        self._woken = self._freed = 0
-        """Engines that were built, and those of them that have ended and whose memory is free."""
+        self._ended = self._freed = 0
+        """Engines of closed labs that have ended, and of all engines, those whose memory is free."""
+        self._freed_s = time.monotonic()
         # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
@@ -155,9 +159,7 @@ class Host:
 
     def _wake(self, recording: Recording, pacer: Pacer) -> LiveRun:
         policy = self._policies.get(recording.folder.run, ALONE)
-        live = engine.wake(recording, pacer, self._zookeeper, joins_later=policy.is_shared)
-        self._woken += 1
-        return live
+        return engine.wake(recording, pacer, self._zookeeper, joins_later=policy.is_shared)
 
     def _note_branches(self) -> None:
         """Records the branches for `manage.py zk`."""
@@ -173,7 +175,10 @@ class Host:
         async with self._locks[key]:
             lab = self._labs.pop(key, None)
             if lab is not None:
-                await lab.close()
+                try:
+                    await lab.close()
+                finally:
+                    self._ended += lab.ended
 
     async def _run_maintenance(self) -> None:
         while True:
@@ -191,12 +196,15 @@ class Host:
             self.free_memory()
 
     def free_memory(self) -> None:
-        """Frees the memory of engines that have ended, when nothing plays or there are many."""
-        labs = self._labs.values()
-        ended = self._woken - sum(lab.core == "live" for lab in labs)
-        if ended > self._freed and (ended - self._freed >= MAX_ENDED or not any(lab.is_playing for lab in labs)):
+        """Frees the memory of engines that have ended, when nothing plays or there are many, and now and then that of
+        connections.
+        """
+        labs, since_s = self._labs.values(), time.monotonic() - self._freed_s
+        ended = self._ended + sum(lab.ended for lab in labs)
+        is_due = ended >= self._freed + (MAX_ENDED if any(lab.is_playing for lab in labs) else 1)
+        if since_s >= COLLECT_S or (is_due and since_s >= REST_S):
             collect_survivors()
-            self._freed = ended
+            self._freed, self._freed_s = ended, time.monotonic()
 
     async def _maintain(self, key: tuple[str, str], lab: Lab) -> None:
         await lab.summarise_now_and_then()

@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 SUMMARY_S = 10.0
 SPACE_S = 1.0
+MAX_TURN_S = 1.0
+"""A slice that takes longer does not compute: it waits for its ZooKeeper."""
 MAX_WAITING_JOBS = 256
 """More than this are not accepted from pages."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
@@ -91,7 +93,9 @@ class Lab:
         self._build = wake
         self._core_changed = core_changed
         self._live: LiveRun | None = None
-        self._waking = asyncio.Lock()
+        self.ended = 0
+        """The number of engines that have ended."""
+        self._waking, self._joining = asyncio.Lock(), asyncio.Lock()
         self._turns = turns or Turns()
         self._is_closed = False
         name = f"lab-{recording.folder.run}-{recording.folder.branch}"
@@ -236,7 +240,8 @@ class Lab:
         """Moves the tree of the engine to ZooKeeper when it is its turn. Until then acts work on the model in memory:
         an answer need not wait for other labs.
         """
-        async with self._turns.joins.turn():
+        # An engine that has failed may still be writing its tree into the same chroot.
+        async with self._joining, self._turns.joins.turn():
             with contextlib.suppress(Refusal):
                 # All watchers are notified of the failure.
                 await join(self)
@@ -360,6 +365,9 @@ class Lab:
             await self._gateway.close()
         try:
             await self.sleep()
+            async with self._joining:
+                # The next engine of the branch uses the same chroot.
+                pass
             if self.recording.is_kept:
                 await self._in_thread(lambda: write_summary(self.recording, plays))
             await self._in_thread(self.recording.close)
@@ -388,10 +396,14 @@ class Lab:
 
     @contextlib.asynccontextmanager
     async def slice_turn(self) -> AsyncIterator[None]:
-        """Waits for the turn of a slice, which lasts until the block ends; no other lab waits for this one's acts."""
+        """Waits for the turn of a slice, which lasts until the block ends; no other lab waits for this one's acts, nor
+        longer than `MAX_TURN_S` for its ZooKeeper.
+        """
         async with contextlib.AsyncExitStack() as turn:
             if self.policy.is_shared:
-                await turn.enter_async_context(self._turns.slices)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(MAX_TURN_S):
+                        await turn.enter_async_context(self._turns.slices)
                 if not self._thread.is_idle:
                     await turn.aclose()
             yield
@@ -435,6 +447,7 @@ class Lab:
         await self._in_thread(live.abandon)
 
     def _forget_engine(self) -> None:
+        self.ended += 1
         if self._gateway is not None:
             self._gateway.engine_stopped()
         at_us = self._time.at_us

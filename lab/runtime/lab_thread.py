@@ -19,7 +19,7 @@ class LabThread:
         self._loop = loop
         self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
         self._is_closed = False
-        self._given = 0
+        self._is_working = False
         self._reported: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -32,19 +32,15 @@ class LabThread:
     @property
     def is_idle(self) -> bool:
         """Whether no job waits or runs."""
-        return not self._given
+        return not self._is_working and self._jobs.empty()
 
     async def do(self, job: Callable[[], T]) -> T:
         """Runs a job after those before it. One that is cancelled before its turn does not run."""
         if self._is_closed:
             raise RuntimeError("the lab's thread has ended")
         done: asyncio.Future[T] = self._loop.create_future()
-        self._given += 1
         self._jobs.put((job, done))
-        try:
-            return await done
-        finally:
-            self._given -= 1
+        return await done
 
     def call_in_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
         """From within a job: the loop calls `callback` when the job has ended, before its result is delivered."""
@@ -70,10 +66,12 @@ class LabThread:
         if done.cancelled():
             return True
         result, error = None, None
+        self._is_working = True
         try:
             result = job()
         except BaseException as raised:
             error = raised
+        self._is_working = False
         reported, self._reported = self._reported, []
         try:
             self._loop.call_soon_threadsafe(self._settle, reported, done, result, error)

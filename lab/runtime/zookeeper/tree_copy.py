@@ -4,7 +4,6 @@ import threading
 
 from broker_core.zk.memory_store import MemoryStore
 from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
-from lab.runtime.zookeeper.server import ZookeeperError
 
 
 class TreeCopy:
@@ -16,18 +15,18 @@ class TreeCopy:
         self._server = server
         self._model = model.copy()
         self._store: KazooStore | None = None
-        self._failure: ZookeeperError | None = None
+        self._failure: Exception | None = None
         self._taking = threading.Lock()
 
     def write(self) -> None:
-        """Writes the tree into the chroot."""
+        """Writes the tree into the chroot; `take` raises what failed."""
         try:
             self._store = self._server.copy(self._model)
-        except ZookeeperError as failure:
+        except Exception as failure:
             self._failure = failure
 
     def take(self, model: MemoryStore) -> KazooStore | None:
-        """The store of the copy, or None if the model has done something since. Raises ZookeeperError if the tree
+        """The store of the copy, or None if the model has done something since. Raises the error of a tree that
         could not be written.
         """
         if self._failure is not None:

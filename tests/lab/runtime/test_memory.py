@@ -10,6 +10,7 @@ import pytest
 
 from broker_core.run import RunConfig
 from lab.recordings.folder import branch_folder
+from lab.runtime import host as host_module
 from lab.runtime.headless import standalone as standalone_module
 from lab.runtime.headless.standalone import standalone
 from lab.runtime.host import Host
@@ -84,7 +85,9 @@ def test_survivors_of_two_passes_are_not_looked_at_again_until_they_are_collecte
 
 
 @pytest.mark.usefixtures("old_ones_frozen")
-def test_engine_that_has_ended_is_freed_once_nothing_plays(tmp_path: Path) -> None:
+def test_engine_that_has_ended_is_freed_once_nothing_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "REST_S", 0.0)
+
     async def scene(host: Host) -> None:
         plays, ends = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
         engine = weakref.ref((await ends.wake()).run)

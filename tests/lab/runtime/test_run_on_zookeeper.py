@@ -20,6 +20,7 @@ from lab.runtime.live_run import LiveRun
 from lab.runtime.policy import IN_CLASS
 from lab.runtime.zookeeper.server import EmbeddedZookeeper
 from lab.runtime.zookeeper.tree_copy import TreeCopy
+from lab.texts.refusal import Refusal
 from tests.support import labs
 from tests.support.lab_server import PATIENCE_S
 from tests.support.main_scenario import CONFIG, journal, new_run, play
@@ -151,5 +152,29 @@ def test_lab_that_sleeps_while_its_tree_is_written_leaves_none_and_joins_later(
         while not await lab.act(is_on_the_server):
             pass
         assert znodes(zookeeper, tree) == ["1", "2", "3"]
+
+    labs.play(tmp_path, scene, zookeeper.address)
+
+
+def test_engine_built_after_a_failure_waits_for_the_copy_of_the_failed_one(
+    zookeeper: EmbeddedZookeeper, held_copies: tuple[threading.Event, threading.Event], tmp_path: Path
+) -> None:
+    begun, goes_on = held_copies
+
+    async def scene(host: Host) -> None:
+        host.set_policy("joins-3", IN_CLASS)
+        lab = await host.begin("joins-3", "main", CONFIG)
+        await lab.act(boot)
+        await labs.until(begun.is_set)
+        with pytest.raises(Refusal):
+            await lab.act(lambda live: 1 // 0)
+        begun.clear()
+        await lab.wake()
+        await lab.act(lambda live: live.run.seq)
+        assert not begun.is_set(), "two copies of one lab would meet in its chroot"
+        goes_on.set()
+        while not await lab.act(is_on_the_server):
+            pass
+        assert znodes(zookeeper, f"{CHROOT}/joins-3/main/brokers/ids") == ["1", "2", "3"]
 
     labs.play(tmp_path, scene, zookeeper.address)
