@@ -188,7 +188,9 @@ class WrongCodes:
 
 
 class KeyTries:
-    """Limits on wrong return keys: in ten minutes five per browser and class, sixty per address. Thread-safe."""
+    """Limits on wrong return keys in ten minutes: five per browser and class, sixty per address and class, and 300 per
+    address, whatever the class is. Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -198,7 +200,9 @@ class KeyTries:
     def begin(self, classroom: str, browser: str, address: str, now_s: float) -> float:
         """Counts an attempt and returns 0, or returns the number of seconds to wait."""
         network = network_of(address)
-        limits = ((f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network}", ADDRESS_TRIES))
+        limits = (
+            (f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network}", ADDRESS_TRIES), (network, SERVER_TRIES),
+        )  # fmt: skip
         with self._lock:
             windows = [_remembered(self._windows, name, partial(Window, most, KEY_WINDOW_S)) for name, most in limits]
             wait_s = max(window.wait_s(now_s) for window in windows)
@@ -215,7 +219,8 @@ class KeyTries:
         with self._lock:
             if not self._floods.has(network, now_s):
                 return 0.0
-            known = (self._windows.get(f"{classroom} {name}") for name in (browser, network))
+            names = (f"{classroom} {browser}", f"{classroom} {network}", network)
+            known = (self._windows.get(name) for name in names)
             return max((window.wait_s(now_s) for window in known if window is not None), default=0.0)
 
     def was_right(self, classroom: str, browser: str, address: str) -> None:

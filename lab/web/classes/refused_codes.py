@@ -12,7 +12,9 @@ from django.http.cookie import parse_cookie
 from broker_core.texts import LANGUAGES
 from lab.web.classes import door_pages
 
-_TAKES_CODES = re.compile(rf"POST /join/|POST /continue/.*|GET /join/[^/]{{1,{door_pages.LINK_KEY_LENGTH - 1}}}/")
+_TAKES_CODES = re.compile(
+    rf"POST /join/|POST /continue/(?:[^/]*/)?|GET /join/[^/]{{1,{door_pages.LINK_KEY_LENGTH - 1}}}/"
+)
 """Method and path of the attempts that `WrongCodes` counts."""
 _TAKES_KEYS = re.compile(r"POST /return/([^/]+)/")
 """The same for `KeyTries`, with the class."""

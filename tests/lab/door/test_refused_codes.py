@@ -14,6 +14,7 @@ from lab.classroom.limits import (
     BROWSER_TRIES,
     KEY_WINDOW_S,
     REFUSALS_WITH_PAGE,
+    SERVER_TRIES,
     KeyTries,
     WrongCodes,
 )
@@ -44,7 +45,7 @@ def test_refused_code_takes_less_than_5_ms_of_processor_time(monkeypatch: pytest
 def statuses_of(address: str, attempts: int, asked: str = "POST /join/") -> list[int]:
     """What attempts without a cookie are answered before Django sees them; 0: Django sees them."""
     statuses: list[int] = []
-    method, path = asked.split()
+    method, path = asked.split(" ")
     browser = door_pages.browser_of({}, address)
 
     async def django(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -80,6 +81,13 @@ def test_flood_of_wrong_codes_is_refused_without_a_page_and_no_other_address(
     with_page = BROWSER_TRIES + REFUSALS_WITH_PAGE
     assert statuses_of("10.0.0.9", with_page + 40, asked) == [0] * with_page + [429] * 40
     assert statuses_of("10.0.0.10", BROWSER_TRIES, asked) == [0] * BROWSER_TRIES
+
+
+def test_flood_of_return_keys_of_many_classes_is_refused_without_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
+    attempts = SERVER_TRIES + 2 * REFUSALS_WITH_PAGE
+    statuses = [statuses_of("10.0.0.9", 1, f"POST /return/c{n}/")[0] for n in range(attempts)]
+    assert statuses[-1] == 429 and statuses_of("10.0.0.10", 1, "POST /return/c1/") == [0]
 
 
 def test_other_browser_of_a_flooding_address_may_still_enter_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
