@@ -1,11 +1,16 @@
 """Deletes a user's learning data."""
 
+from pathlib import Path
+
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from lab.actions.control_exercise import end_exercises
 from lab.actions.judge_entry import cancel_entry
 from lab.actions.keep_tables import erase_from_tables
+from lab.analytics.build.logs import learner_log
+from lab.analytics.build.people import pseudonym
 from lab.learning.log import delete_history
 from lab.models import ChallengeEntry, ExerciseProgress
 from lab.runtime.host import Host
@@ -26,4 +31,4 @@ async def delete_learning(host: Host, user: User, confirmed: bool) -> None:
     # Before the history, because a lesson in progress records events until it ends.
     await end_exercises(host.labs(), user)
     await sync_to_async(delete_history)(user.pk)
-    await erase_from_tables()
+    await erase_from_tables(logs={learner_log(pseudonym(Path(settings.DATA), user.pk))})

@@ -1,50 +1,143 @@
 """Takes out of the tables what was deleted, and what is older than HIGHWATER_TABLE_DAYS. Does not start Spark."""
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 
 from lab.analytics.build.acts import FoundLog
-from lab.analytics.build.found import Found, is_kept, with_ancestors
-from lab.analytics.build.gone import erase_gone
+from lab.analytics.build.found import Found, branch_id, is_kept, with_ancestors
+from lab.analytics.build.gone import erase_gone, erase_named
+from lab.analytics.build.logs import every_log
+from lab.analytics.build.people import lab_id
 from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store
-from lab.analytics.store.erase import erase
+from lab.analytics.store.erase import erase, newer
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.objects import folder_at, is_object_store
-from lab.analytics.store.publish import ConflictError, drop_units, publish
-from lab.analytics.store.vacuum import vacuum
+from lab.analytics.store.owner import claim, owner
+from lab.analytics.store.publish import Changes, ConflictError, publish
+from lab.analytics.store.rewrite import remove_branches
+from lab.analytics.store.unfinished import Pending, begun, unfinished
+from lab.analytics.store.vacuum import leave_newest
+from lab.models import Branch
+
+logger = logging.getLogger(__name__)
 
 MAX_TRIES = 5
+_WARNED: set[str] = set()
+"""Places of tables of other labs that have been reported."""
 
 
-def remove_deleted(store: Store, found: Sequence[FoundLog]) -> None:
+@dataclass(frozen=True)
+class Known:
+    """What this lab has.
+
+    Attributes:
+        logs: all logs that exist.
+        branches: the names of all branches of its database.
+        has_people: whether the database has any account.
+    """
+
+    logs: Sequence[FoundLog]
+    branches: Set[str]
+    has_people: bool
+
+
+def known() -> Known:
+    """What this lab has, however old it is."""
+    branches = {branch_id(*names) for names in Branch.objects.values_list("run__slug", "name")}
+    return Known(every_log(), branches, get_user_model().objects.exists())
+
+
+def remove_deleted(store: Store, lab: Known, people: Set[str] = frozenset(), logs: Set[str] = frozenset()) -> None:
     """Takes out people who were erased from classes, histories and classes that were deleted, and runs that were
-    deleted, also from older builds.
+    deleted, also from older builds. Of tables that belong to another lab, only `people` and `logs` are taken out.
 
     Args:
-        store: the tables of this lab.
-        found: all logs of this lab that exist (`lab.analytics.build.logs.every_log`).
+        store: the tables.
+        lab: what exists.
+        people: pseudonyms of people who have just been erased.
+        logs: names of logs that have just been deleted.
 
     Raises ConflictError if other builds were always published first, NotErasedError if a person is still in a file.
     """
-    erase_gone(store, found, is_all=True)
+    finish_erasures(store)
+    erase_named(store, people, logs)
+    if not is_own(store, lab):
+        return
+    erase_gone(store, lab.logs, is_all=lab.has_people)
     build = store.newest()
     if build is None:
         return
-    gone = {entry.branch for entry in build.ledger().values() if entry.unit == "branch" and _is_deleted(entry)}
+    gone = {entry.branch for entry in build.ledger().values() if _is_deleted(entry, lab)}
     if gone:
-        drop(store, build, gone)
-        vacuum(store, keep=1, young_s=0)
+        with unfinished(store, Pending()):
+            drop(store, build, gone)
+            leave_newest(store)
 
 
-def _is_deleted(entry: BranchEntry) -> bool:
+def finish_erasures(store: Store) -> None:
+    """Does erasures again that have begun and not ended."""
+    for name, pending in begun(store):
+        build = store.newest()
+        if build is not None and (pending.people or pending.logs):
+            erase(store, build, set(pending.people), set(pending.logs))
+        elif build is not None:
+            leave_newest(store)
+        store.files.delete(name)
+
+
+def is_own(store: Store, lab: Known) -> bool:
+    """Whether tables belong to this lab, which is recorded in them: other labs that use the same place do not know what
+    has been deleted here. Tables without an owner belong to this lab if it has everything that they are about.
+    """
+    here, said = lab_id(Path(settings.DATA)), owner(store)
+    if not said:
+        build = store.newest()
+        if build is None or _is_about(build, lab):
+            return claim(store, here)
+    if said != here and store.files.address not in _WARNED:
+        _WARNED.add(store.files.address)
+        logger.warning(
+            "the tables at %s contain what this lab does not have, or belong to another lab; what is deleted here"
+            " is not looked for in them. `manage.py analytics build` adopts tables without an owner",
+            store.files.address,
+        )
+    return said == here
+
+
+def adopt(store: Store) -> None:
+    """Records this lab as the owner of tables that have none."""
+    claim(store, lab_id(Path(settings.DATA)))
+
+
+def _is_about(build: Build, lab: Known) -> bool:
+    """Whether a build is about this lab: it has something of it, and nothing that may be of another one. Recordings at
+    other places are never deleted here, and do not matter.
+    """
+    logs = {one.entry.branch for one in lab.logs}
+    entries = build.ledger().values()
+    ours = [
+        entry.branch in logs if entry.unit == "log" else entry.branch in lab.branches
+        for entry in entries
+        if entry.unit == "log" or _is_below_runs(entry)
+    ]
+    return bool(ours) and all(ours)
+
+
+def _is_deleted(entry: BranchEntry, lab: Known) -> bool:
     """Whether a recording was one of this lab's and is no longer there."""
-    if is_object_store(entry.place):
+    if entry.unit != "branch" or not _is_below_runs(entry) or entry.branch in lab.branches:
         return False
-    place = Path(entry.place)
-    return place.is_relative_to(settings.RUNS) and not place.is_dir()
+    return Path(settings.RUNS).is_dir() and not Path(entry.place).is_dir()
+
+
+def _is_below_runs(entry: BranchEntry) -> bool:
+    return not is_object_store(entry.place) and Path(entry.place).is_relative_to(settings.RUNS)
 
 
 def remove_old(store: Store, every: Iterable[FoundLog]) -> int:
@@ -61,8 +154,8 @@ def remove_old(store: Store, every: Iterable[FoundLog]) -> int:
     branches = {one.entry.branch for one in found} - {one.entry.branch for one in kept(found)}
     if branches:
         drop(store, build, branches)
-    known = {name for name, entry in ledger.items() if entry.unit == "log"}
-    old = known & {one.entry.branch for one in every if not is_kept(one.folder, settings.TABLE_DAYS)}
+    read = {name for name, entry in ledger.items() if entry.unit == "log"}
+    old = read & {one.entry.branch for one in every if not is_kept(one.folder, settings.TABLE_DAYS)}
     newest = store.newest()
     if old and newest is not None:
         erase(store, newest, frozenset(), old)
@@ -77,15 +170,11 @@ def kept(every: Sequence[Found]) -> list[Found]:
 def drop(store: Store, build: Build, branches: set[str]) -> None:
     """Removes branches from the tables. Raises ConflictError if other builds of them were always published first."""
     for tries in range(MAX_TRIES):
-        changes = drop_units(build, dict.fromkeys(build.tables, branches))
-        changes.dropped |= branches
+        changes = Changes()
         try:
-            with attempted(store):
+            with attempted(store) as attempt:
+                remove_branches(store, build, branches, changes, attempt.id)
                 publish(store, build, changes)
-        except ConflictError:
-            newest = store.newest()
-            if newest is None or tries == MAX_TRIES - 1:
-                raise
-            build = newest
-        else:
             return
+        except (ConflictError, FileNotFoundError) as error:
+            build = newer(store, build, error, is_last=tries == MAX_TRIES - 1)

@@ -4,8 +4,9 @@ whole log, and later the recording and the guests. Tables follow.
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -20,6 +21,7 @@ from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.actions.keep_tables import erase_from_tables, keep_tables
+from lab.analytics.build.people import pseudonym
 from lab.analytics.rounds import rounds
 from lab.classroom.recorded.retention import finish_keeping, forget_off_record, keep_sealed_log, remove_recording
 from lab.models import Class, Participant
@@ -54,9 +56,11 @@ async def erase_expired(now: datetime) -> None:
     for guest in await sync_to_async(expired_guests)(now):
         expired.setdefault(guest.classroom, []).append(guest)
     for classroom, guests in expired.items():
+        people = _pseudonyms(guests)
         await _note(classroom, _UNSEALED, True)
         for guest in guests:
             await _attempt(_erase(guest, guest), f"guest {guest.source} of class {classroom.slug} could not be erased")
+        await _attempt(erase_from_tables(people), f"guests of class {classroom.slug} may still be in tables")
     # Once for all of a class, whose whole log that reads; and again after a failure or a restart.
     for classroom in [one async for one in Class.objects.filter(settings__unsealed=True)]:
         await _attempt(_seal(classroom), f"class {classroom.slug} could not be sealed without those who were erased")
@@ -71,13 +75,18 @@ async def _attempt(doing: Awaitable[None], failure: str) -> None:
 
 async def erase_person(chosen: Participant, by: Participant) -> None:
     """Erases a person, also from the recording and the tables. Raises Refusal if tables may still contain them."""
+    people = _pseudonyms([chosen])
     await _note(chosen.classroom, _UNSEALED, True)
     await _erase(chosen, by)
     try:
         await _seal(chosen.classroom)
     finally:
         rounds().forget(chosen.classroom.slug)
-        await erase_from_tables()
+        await erase_from_tables(people)
+
+
+def _pseudonyms(people: Iterable[Participant]) -> set[str]:
+    return {pseudonym(Path(settings.DATA), one.user_id) for one in people if one.user_id is not None}
 
 
 async def _seal(classroom: Class) -> None:

@@ -24,6 +24,11 @@ def pseudonym(data: Path, user_id: int) -> str:
     return base64.b32encode(digest).decode().rstrip("=").lower()
 
 
+def lab_id(data: Path) -> str:
+    """An id of this installation, from which nothing about its people follows."""
+    return hmac.new(stored_key(data / _FOLDER / "key"), b"lab", sha256).hexdigest()[:32]
+
+
 def is_pseudonym(name: str) -> bool:
     """Whether a name is a person's pseudonym, and not the code of an anonymous vote."""
     return _PSEUDONYM.match(name) is not None

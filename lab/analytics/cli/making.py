@@ -25,7 +25,7 @@ from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.failures import explained
 from lab.analytics.jvm import MORE_MEMORY, SparkError
-from lab.analytics.limits import drop, kept, remove_old
+from lab.analytics.limits import adopt, drop, kept, remove_old
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
@@ -138,6 +138,7 @@ def build_tables(
             with _explained(place):
                 outcome = _both(outcome, build_logs(session, store, of_logs))
     if is_all and outcome.build is not None:
+        adopt(store)
         read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}
         gone = read - {one.entry.branch for one in fresh}
         if gone:

@@ -4,7 +4,8 @@ deleted, as are the tables of branches with commands that they sent.
 The next build makes it again, without them. Does not need a JVM.
 """
 
-from collections.abc import Set
+import re
+from collections.abc import Iterable, Iterator, Set
 
 import msgspec
 import pyarrow as pa
@@ -16,7 +17,9 @@ from lab.analytics.store.attempts import attempted
 from lab.analytics.store.builds import Build, Store, StoredFile
 from lab.analytics.store.publish import Changes, ConflictError, TableChange, publish
 from lab.analytics.store.reading import rows
-from lab.analytics.store.vacuum import vacuum
+from lab.analytics.store.rewrite import remove_branches
+from lab.analytics.store.unfinished import Pending, unfinished
+from lab.analytics.store.vacuum import leave_newest
 
 ACTS = "bronze.acts"
 EVENTS, COMMANDS = "bronze.events", "silver.commands"
@@ -37,12 +40,32 @@ class NotErasedError(Exception):
 def people_in(store: Store, build: Build) -> dict[str, set[str]]:
     """Returns the people who act in each log that has been read."""
     found: dict[str, set[str]] = {}
-    table = rows(store, build, "silver.acts", columns=["log", "learner"])
-    if table is not None:
-        for log, person in set(zip(*(table.column(name).to_pylist() for name in ("log", "learner")), strict=True)):
-            if person:
-                found.setdefault(log, set()).add(person)
+    for log, person in _pairs(store, build, "silver.acts", "log", "learner"):
+        found.setdefault(log, set()).add(person)
     return found
+
+
+def senders_in(store: Store, build: Build) -> dict[str, set[str]]:
+    """Returns those who sent commands to the runs of each class."""
+    found: dict[str, set[str]] = {}
+    ledger = build.ledger()
+    for branch, sender in _pairs(store, build, COMMANDS, "branch", "learner"):
+        if branch in ledger and ledger[branch].class_:
+            found.setdefault(ledger[branch].class_, set()).add(sender)
+    return found
+
+
+def _pairs(store: Store, build: Build, table: str, one: str, other: str) -> set[tuple[str, str]]:
+    """The distinct values of two columns, without those that are empty."""
+    found: set[tuple[str, str]] = set()
+    for file in build.files(table):
+        with store.files.dataset(file.path) as rows_of_file:
+            if not {one, other} <= set(rows_of_file.schema.names):
+                continue
+            for batch in rows_of_file.to_batches(columns=[one, other]):
+                distinct = pa.Table.from_batches([batch]).group_by([one, other]).aggregate([])
+                found.update(zip(distinct[one].to_pylist(), distinct[other].to_pylist(), strict=True))
+    return {pair for pair in found if all(pair)}
 
 
 def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozenset()) -> int:
@@ -59,23 +82,29 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
         ConflictError: other builds that use the same logs were always published first.
         NotErasedError: a file still contains one of the people.
     """
-    for tries in range(MAX_TRIES):
-        try:
-            count, gone = _published(store, build, people, logs)
-            break
-        except ConflictError:
-            newest = store.newest()
-            if newest is None or tries == MAX_TRIES - 1:
-                raise
-            build = newest
-    for number in store.pinned():
-        store.pin(number, is_pinned=False)
-    vacuum(store, keep=1, young_s=0)
-    for log in gone:
-        for name in list(store.files.names(f"_quarantine/{log}")):
-            store.files.delete(name)
-    _insist_on_gone(store, people)
+    with unfinished(store, Pending(tuple(sorted(people)), tuple(sorted(logs)))):
+        for tries in range(MAX_TRIES):
+            try:
+                count, gone = _published(store, build, people, logs)
+                break
+            except (ConflictError, FileNotFoundError) as error:
+                build = newer(store, build, error, is_last=tries == MAX_TRIES - 1)
+        leave_newest(store)
+        for log in gone:
+            for name in list(store.files.names(f"_quarantine/{log}")):
+                store.files.delete(name)
+        _insist_on_gone(store, people)
     return count
+
+
+def newer(store: Store, build: Build, error: Exception, *, is_last: bool) -> Build:
+    """The build to try again with after another process has published one, or has deleted files of this one. Raises
+    the error if there is no other build, or after the last try.
+    """
+    newest = store.newest()
+    if newest is None or is_last or (newest.number == build.number and isinstance(error, FileNotFoundError)):
+        raise error
+    return newest
 
 
 def _published(store: Store, build: Build, people: Set[str], logs: Set[str]) -> tuple[int, Set[str]]:
@@ -86,35 +115,37 @@ def _published(store: Store, build: Build, people: Set[str], logs: Set[str]) -> 
     # The build's file must not name those who are gone: `ALL` is in each build that reads logs.
     changes = Changes(touched={*every - gone, ALL}, dropped=set(gone & every))
     branches = branches_of(store, build, people)
-    changes.touched |= branches
     for name, state in build.file.tables.items():
-        if state.unit == "branch" and branches:
-            changes.tables[name] = TableChange(state, replaced=set(branches))
         if state.unit in UNITS:
             changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
     with attempted(store) as attempt:
         count = _rewrite(store, build, changes, people, attempt.id)
         # The next build reads these recordings again, without the people.
-        changes.dropped |= branches
+        remove_branches(store, build, branches, changes, attempt.id)
         publish(store, build, changes)
     return count, gone
 
 
 def branches_of(store: Store, build: Build, people: Set[str]) -> set[str]:
-    """The branches with commands of people."""
+    """The branches with commands of people, also if their rows no longer count and are only still in a file."""
     found: set[str] = set()
     for name, column in ((EVENTS, "payload"), (COMMANDS, "learner")):
+        wanted = ds.field("kind") == COMMAND if name == EVENTS else None
         for file in build.files(name) if people else ():
             with store.files.dataset(file.path) as rows_of_file:
-                wanted = ds.field("kind") == COMMAND if name == EVENTS else None
-                table = rows_of_file.to_table(columns=["branch", column], filter=wanted)
-            texts = table.column(column)
-            if pa.types.is_struct(texts.type):
-                texts = pc.struct_field(texts, "value")
-            for person in people:
-                is_theirs = pc.fill_null(pc.match_substring(texts, person), False)
-                found |= set(table.column("branch").filter(is_theirs).to_pylist()) & file.units.keys()
+                if column not in rows_of_file.schema.names:
+                    continue
+                for batch in rows_of_file.to_batches(columns=["branch", column], filter=wanted):
+                    texts = batch.column(1)
+                    if pa.types.is_struct(texts.type):
+                        texts = pc.struct_field(texts, "value")
+                    is_theirs = pc.fill_null(pc.match_substring_regex(texts, _pattern(people)), False)
+                    found |= set(batch.column(0).filter(is_theirs).to_pylist())
     return found
+
+
+def _pattern(people: Set[str]) -> str:
+    return "|".join(map(re.escape, sorted(people)))
 
 
 def _rewrite(store: Store, build: Build, changes: Changes, people: Set[str], attempt: str) -> int:
@@ -149,22 +180,48 @@ def _naming(table: pa.Table, person: str) -> pa.ChunkedArray:
     return pc.fill_null(pc.or_kleene(pc.or_kleene(found[0], found[1]), found[2]), False)
 
 
+def still_names(store: Store, build: Build, people: Set[str]) -> str:
+    """Where a build still names one of the people; empty if nowhere."""
+    if not people:
+        return ""
+    left = branches_of(store, build, people)
+    if left:
+        return f"commands of {min(left)}"
+    for name in build.tables:
+        if build.file.tables[name].unit in UNITS:
+            for file in build.files(name):
+                if _is_naming(store, file, _pattern(people)):
+                    return file.path
+    entries = b"".join(map(msgspec.json.encode, (build.file, *build.ledger().values())))
+    return "the build or its ledger" if any(person.encode() in entries for person in people) else ""
+
+
+def _is_naming(store: Store, file: StoredFile, pattern: str) -> bool:
+    with store.files.dataset(file.path) as found:
+        for batch in found.to_batches():
+            for texts in _texts(batch.columns):
+                if pc.any(pc.match_substring_regex(texts, pattern)).as_py():
+                    return True
+    return False
+
+
+def _texts(columns: Iterable[pa.Array]) -> Iterator[pa.Array]:
+    """The columns of text and of bytes, also those within lists, maps and structures."""
+    for column in columns:
+        kind = column.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
+            yield column
+        elif pa.types.is_struct(kind):
+            yield from _texts(column.flatten())
+        elif pa.types.is_map(kind):
+            yield from _texts([column.keys, column.items])
+        elif pa.types.is_list(kind):
+            yield from _texts([column.flatten()])
+
+
 def _insist_on_gone(store: Store, people: Set[str]) -> None:
     """Checks each remaining file. Raises NotErasedError."""
     build = store.newest()
-    if build is None or not people:
-        return
-    left = branches_of(store, build, people)
+    left = "" if build is None else still_names(store, build, people)
     if left:
-        raise NotErasedError(f"commands of {min(left)} still name a person who was to be erased")
-    entries = b"".join(map(msgspec.json.encode, (build.file, *build.ledger().values())))
-    for name in build.tables:
-        if build.file.tables[name].unit not in UNITS:
-            continue
-        for file in build.files(name):
-            with store.files.dataset(file.path) as found:
-                text = str(found.to_table().to_pylist())
-            if any(person in text for person in people):
-                raise NotErasedError(f"{file.path} still names a learner who was to be erased")
-    if any(person.encode() in entries for person in people):
-        raise NotErasedError("the build or its ledger still names a learner who was to be erased")
+        raise NotErasedError(f"{left} still names a person who was to be erased")

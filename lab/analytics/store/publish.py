@@ -1,7 +1,7 @@
 """Publishing a build: new files become visible together with the removal of those that they replace, or not at all."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -24,7 +24,8 @@ class ConflictError(Exception):
 
 @dataclass
 class TableChange:
-    """What a build does to one table: `files` are added; rows of `replaced` units no longer count.
+    """What a build does to one table: `files` are added; rows of `replaced` units no longer count, and `removed` paths
+    are no longer listed.
 
     `state` describes the table from now on; its chunks are ignored.
     """
@@ -32,6 +33,7 @@ class TableChange:
     state: TableState
     files: list[StoredFile] = field(default_factory=list)
     replaced: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -90,7 +92,8 @@ def _merged(store: Store, newest: Build | None, changes: Changes, at: Callable[[
     tables = {} if newest is None else dict(newest.file.tables)
     for name, change in changes.tables.items():
         before = [] if newest is None else newest.entries(name)
-        files = [*_without(before, change.replaced), *change.files]
+        listed = [file for file in before if file.path not in change.removed]
+        files = [*_without(listed, change.replaced), *change.files]
         tables[name] = msgspec.structs.replace(change.state, chunks=tuple(store.file_chunks.write(_sorted(files))))
     at("chunks written")
     ledger = {} if newest is None else newest.ledger()
@@ -127,12 +130,3 @@ def _without(files: Iterable[StoredFile], replaced: Collection[str]) -> list[Sto
 
 def _sorted(files: Iterable[StoredFile]) -> list[StoredFile]:
     return sorted(files, key=lambda file: file.path)
-
-
-def drop_units(build: Build, units: Mapping[str, Collection[str]]) -> Changes:
-    """The changes that remove units from tables: `units` by the name of the table."""
-    changes = Changes()
-    for name, gone in units.items():
-        changes.tables[name] = TableChange(build.file.tables[name], replaced=set(gone))
-        changes.touched |= set(gone)
-    return changes

@@ -62,6 +62,13 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
     return done
 
 
+def leave_newest(store: Store) -> None:
+    """Deletes all builds but the newest, also pinned ones, after something has been removed that must not come back."""
+    for number in store.pinned():
+        store.pin(number, is_pinned=False)
+    vacuum(store, keep=1, young_s=0)
+
+
 def _names(builds: list[Build]) -> set[str]:
     """All files of builds."""
     found: set[str] = set()

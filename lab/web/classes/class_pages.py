@@ -30,6 +30,7 @@ from lab.actions.control_exercise import end_exercises
 from lab.actions.execution import MAX_EXECUTION_S
 from lab.actions.imports import refusal_to_show, running_import
 from lab.actions.keep_tables import erase_from_tables
+from lab.analytics.build.logs import class_log
 from lab.class_rights import Right
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
@@ -255,7 +256,7 @@ async def _delete(classroom: Class) -> None:
     await live_classes().close_class(slug, then=lambda: sync_to_async(delete_class)(classroom))
     await close_labs(slug)
     await asyncio.to_thread(shutil.rmtree, class_folder(slug), ignore_errors=True)
-    await erase_from_tables()
+    await erase_from_tables(logs={class_log(slug)})
 
 
 # The asking user

@@ -19,7 +19,7 @@ import pytest
 from lab.analytics.store import attempts, quarantine
 from lab.analytics.store.builds import Build, Store, StoredFile, TableState
 from lab.analytics.store.ledger import BranchEntry, Damage, ReadRange
-from lab.analytics.store.publish import Changes, ConflictError, TableChange, drop_units, publish
+from lab.analytics.store.publish import Changes, ConflictError, TableChange, publish
 from lab.analytics.store.reading import rows
 from lab.analytics.store.vacuum import vacuum
 
@@ -205,8 +205,7 @@ def test_vacuum_keeps_young_builds_and_files_of_builds_that_are_being_made(store
 
 def test_dropped_units_are_removed_by_a_build(store: Store) -> None:
     first = publish(store, None, change(store, "one", {"a": [1], "b": [2]}))
-    changes = drop_units(first, {TABLE: {"a"}})
-    changes.dropped = {"a"}
+    changes = Changes({TABLE: TableChange(first.file.tables[TABLE], replaced={"a"})}, dropped={"a"})
     second = publish(store, first, changes)
     assert found(store, second) == {("b", 2)}
     assert list(second.ledger()) == ["b"]

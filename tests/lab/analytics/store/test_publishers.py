@@ -2,23 +2,31 @@
 
 from csv import DictReader
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
 from lab.analytics.cli.making import forget_run
-from lab.analytics.store.builds import Build, BuildFile, Store
+from lab.analytics.limits import finish_erasures
+from lab.analytics.store import erase as erasing
+from lab.analytics.store.builds import Build, BuildFile, Store, StoredFile
 from lab.analytics.store.erase import erase
 from lab.analytics.store.files import LocalFiles
+from lab.analytics.store.publish import Changes, TableChange, publish
 from lab.analytics.store.reading import rows
 from lab.analytics.store.vacuum import vacuum
-from tests.support.analytics.hand_made import publish_rows
+from tests.support.analytics.hand_made import bytes_of, publish_rows
 from tests.support.analytics.studies import SMALL
 
 ACTS = {"log": "class:kite", "seq": 1, "kind": "Voted", "payload": "{}"}
 SUMMARIES = [{"run": name, "branch": f"{name}/main", "events": 1} for name in ("r1", "r2")]
 PEOPLE = ("a" * 26, "b" * 26)
+COMMANDS = [
+    {"run": name, "branch": f"{name}/main", "command": 1, "learner": who, "line": f"line of {name}"}
+    for name, who in zip(("r1", "r2"), PEOPLE, strict=True)
+]
 
 
 @pytest.fixture
@@ -128,3 +136,75 @@ def test_vacuum_keeps_what_a_build_published_while_it_looked(store: Store, monke
     monkeypatch.setattr(store, "numbers", and_then_published)
     vacuum(store, keep=1, young_s=0)
     assert stored(store, "gold.run_summary", "run") == ["r1", "r2", "r3"]
+
+
+def test_rows_of_an_erased_person_leave_the_files_that_they_share_with_other_branches(store: Store) -> None:
+    publish_rows(store, {"silver.commands": COMMANDS})
+    newest = publish_rows(store, {"silver.commands": [{**COMMANDS[1], "command": 2}]})
+    store.pin(newest.number)
+    erase(store, newest, {PEOPLE[0]})
+    left = bytes_of(store)
+    assert PEOPLE[0].encode() not in left and b"line of r1" not in left
+    again = Store.at(store.files.address).newest()
+    assert again is not None and "r1/main" not in again.ledger() and "r2/main" in again.ledger()
+    found = rows(store, again, "silver.commands", columns=["branch", "command"])
+    assert found is not None
+    assert sorted(found["command"].to_pylist()) == [1, 2] and set(found["branch"].to_pylist()) == {"r2/main"}
+    assert all(file.is_whole for file in again.files("silver.commands"))
+
+
+def test_rows_that_no_longer_count_leave_their_file_with_the_person(store: Store) -> None:
+    """The branch was read again without the person, and another branch keeps the old file in the table."""
+    publish_rows(store, {"silver.commands": COMMANDS})
+    newest = store.newest()
+    assert newest is not None
+    state = newest.file.tables["silver.commands"]
+    made = StoredFile("", 0, 0, {"r1/main": 2}, 1)
+    newest = publish(store, newest, Changes({"silver.commands": TableChange(state, [made], {"r1/main"})}))
+    assert PEOPLE[0].encode() in bytes_of(store)
+    erase(store, newest, {PEOPLE[0]})
+    assert PEOPLE[0].encode() not in bytes_of(store) and b"line of r2" in bytes_of(store)
+
+
+def test_a_removed_run_leaves_shared_files(store: Store) -> None:
+    publish_rows(store, {"silver.commands": COMMANDS})
+    assert forget_run("r1", store.files.address) == 1
+    vacuum(store, keep=1, young_s=0)
+    assert b"line of r1" not in bytes_of(store) and b"line of r2" in bytes_of(store)
+
+
+def test_erasure_begins_again_when_its_files_are_deleted_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    written = erasing._published
+
+    def overtaken(of: Store, build: Build, *given: Any) -> Any:
+        tried.append(build.number)
+        if len(tried) == 1:
+            publish_rows(store, {"gold.run_summary": [SUMMARIES[0]]})
+            raise FileNotFoundError("bronze.acts/of-an-older-build.parquet")
+        return written(of, build, *given)
+
+    monkeypatch.setattr(erasing, "_published", overtaken)
+    newest = store.newest()
+    assert newest is not None and erase(store, newest, {PEOPLE[0]}) == 1
+    assert tried == [newest.number, newest.number + 1]
+    monkeypatch.setattr(erasing, "_published", lambda *given: (_ for _ in ()).throw(FileNotFoundError("gone")))
+    newest = store.newest()
+    assert newest is not None
+    with pytest.raises(FileNotFoundError, match="gone"):
+        erase(store, newest, {PEOPLE[1]})
+
+
+def test_erasure_that_failed_before_older_builds_were_deleted_is_done_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = store.newest()
+    assert newest is not None
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="not reachable"):
+        patched.setattr(erasing, "leave_newest", lambda store: (_ for _ in ()).throw(OSError("not reachable")))
+        erase(store, newest, {PEOPLE[0]})
+    assert PEOPLE[0].encode() in bytes_of(store)
+    finish_erasures(store)
+    assert PEOPLE[0].encode() not in bytes_of(store) and not store.files.names("_erasures")
