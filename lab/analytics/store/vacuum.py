@@ -32,7 +32,11 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
     # its build is among them.
     written = list(store.files.names(""))
     alive = [attempt.id for attempt in attempts.attempts(store)]
-    builds = [store.build(number) for number in store.numbers()]
+    builds = []
+    for number in store.numbers():
+        # Another process may be deleting it.
+        with contextlib.suppress(FileNotFoundError):
+            builds.append(store.build(number))
     if not builds:
         return done
     pinned = store.pinned()

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -17,7 +19,7 @@ from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Wanted, build
 from lab.analytics.build.values import PRESENT, row_of
 from lab.analytics.store import erase as erasing
-from lab.analytics.store.builds import Store
+from lab.analytics.store.builds import Store, StoredFile
 from lab.analytics.store.erase import NotErasedError, erase
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.reading import rows
@@ -80,6 +82,44 @@ def test_erasure_reaches_commands_in_tables_of_runs(session: SparkSession, tmp_p
     again = built({"p4": BEN})
     assert again == [{"learner": None, "verb": "kafka-topics.sh", "line": "kafka-topics.sh"}, first[1]]
     assert b"zuleika" not in bytes_of(store)
+
+
+def test_erasure_keeps_other_runs_in_the_same_files(session: SparkSession, tmp_path: Path) -> None:
+    found = []
+    for run, who in (("r1", "p3"), ("r2", "p4")):
+        log = tmp_path / run / "main" / "recording" / "events-0"
+        log.mkdir(parents=True)
+        values = [b'{"config":{}}', command(1, f"# line of {run}", who), command(2, "broker kill 1", who)]
+        (log / f"{0:020}.log").write_bytes(build_batch(SimpleRecord(0, None, value) for value in values))
+        found.append(Found(log, BranchEntry(f"{run}/main", run, str(log), class_="kite", people=PEOPLE)))
+    store = Store.at(str(tmp_path / "tables"))
+    build(lambda: session, store, Wanted(found, ["silver.commands"]))
+    newest = store.newest()
+    assert newest is not None and any(len(file.units) == 2 for file in newest.files("bronze.events"))
+    erase(store, newest, {ADA})
+    left = bytes_of(store)
+    assert ADA.encode() not in left and b"line of r1" not in left and b"line of r2" in left
+    # Spark reads what pyarrow has written, and makes the tables again from it.
+    with (found[1].folder / f"{0:020}.log").open("ab") as log_file:
+        log_file.write(build_batch([SimpleRecord(0, None, command(3, "broker start 1", "p4"))], base_offset=3))
+    build(lambda: session, store, Wanted(found[1:], ["silver.commands"], is_full=True))
+    newest = store.newest()
+    assert newest is not None
+    again = rows(store, newest, "silver.commands", columns=["learner", "line"])
+    assert again is not None
+    assert [row["line"] for row in again.to_pylist()] == ["# line of r2", "broker kill 1", "broker start 1"]
+    assert set(again["learner"].to_pylist()) == {BEN}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [ADA, {"a": ADA}, [ADA], [{"a": [f"of {ADA}"]}], f"of {ADA}".encode()],
+)
+def test_people_are_found_in_every_column_that_has_text(value: Any, tmp_path: Path) -> None:
+    store = Store.at(str(tmp_path))
+    pq.write_table(pa.table({"n": [1, 2], "column": [None, value]}), tmp_path / "some.parquet")
+    file = StoredFile("some.parquet", 2, 1, {"all": 1}, 1)
+    assert erasing._is_naming(store, file, ADA) and not erasing._is_naming(store, file, BEN)
 
 
 def test_erasure_that_leaves_commands_fails(

@@ -1,15 +1,18 @@
 """What a lab takes out of tables by itself: only what is known to be its own."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from pytest_django.fixtures import Settings
 
+from lab.actions import keep_tables
 from lab.analytics.build.acts import FoundLog
 from lab.analytics.limits import Known, is_own, remove_deleted
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.owner import claim, owner
+from lab.analytics.store.publish import Changes, publish
 from tests.support.analytics.hand_made import bytes_of, publish_acts, publish_rows
 
 ADA, BEN = "a" * 26, "b" * 26
@@ -68,6 +71,37 @@ def test_a_run_counts_as_deleted_without_its_folder_and_its_branch(store: Store,
     store.pin(1)
     remove_deleted(store, lab(BEN, branches=()))
     assert b"Zuleika" not in bytes_of(store) and BEN.encode() in bytes_of(store)
+
+
+def test_people_are_found_among_the_senders_of_a_class_whose_tables_were_never_made(store: Store) -> None:
+    lines = [
+        {"run": "r2", "branch": "r2/main", "command": number, "learner": who, "line": f"line of {who[0]}"}
+        for number, who in enumerate((ADA, BEN), 1)
+    ]
+    newest = publish_rows(store, {"silver.commands": lines})
+    entry = BranchEntry("r2/main", "r2", "", class_="kite")
+    publish(store, newest, Changes(ledger={"r2/main": entry}, dropped={"class:kite"}))
+    remove_deleted(store, lab(ADA, BEN))
+    assert b"line of b" in bytes_of(store)
+    remove_deleted(store, lab(ADA))
+    assert b"line of b" not in bytes_of(store) and b"Zuleika" in bytes_of(store)
+
+
+def test_erasures_take_turns(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.TABLES = store.files.address
+    free: list[bool] = []
+
+    def removed(*_: object) -> None:
+        free.append(keep_tables._WORK.acquire(blocking=False))
+
+    monkeypatch.setattr(keep_tables, "known", lambda: NOTHING)
+    monkeypatch.setattr(keep_tables, "remove_deleted", removed)
+
+    async def both() -> None:
+        await asyncio.gather(keep_tables.erase_from_tables(), keep_tables.erase_from_tables())
+
+    asyncio.run(both())
+    assert free == [False, False]
 
 
 def test_logs_are_kept_while_the_database_is_empty(store: Store) -> None:
