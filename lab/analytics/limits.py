@@ -66,7 +66,10 @@ def remove_deleted(store: Store, lab: Known, people: Set[str] = frozenset(), log
     Raises ConflictError if other builds were always published first, NotErasedError if a person is still in a file.
     """
     finish_erasures(store)
-    erase_named(store, people, logs)
+    if (people or logs) and store.newest() is not None:
+        # From the beginning: whom the database has forgotten cannot be found again.
+        with unfinished(store, Pending(tuple(sorted(people)), tuple(sorted(logs)))):
+            erase_named(store, people, logs)
     if not is_own(store, lab):
         return
     erase_gone(store, lab.logs, is_all=lab.has_people)

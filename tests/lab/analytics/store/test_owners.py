@@ -7,6 +7,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from lab.actions import keep_tables
+from lab.analytics import limits
 from lab.analytics.build.acts import FoundLog
 from lab.analytics.limits import Known, is_own, remove_deleted
 from lab.analytics.store.builds import Store
@@ -85,6 +86,18 @@ def test_people_are_found_among_the_senders_of_a_class_whose_tables_were_never_m
     assert b"line of b" in bytes_of(store)
     remove_deleted(store, lab(ADA))
     assert b"line of b" not in bytes_of(store) and b"Zuleika" in bytes_of(store)
+
+
+def test_who_was_erased_is_known_after_a_failure(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise FileNotFoundError("silver.acts/of-an-older-build.parquet")
+
+    with monkeypatch.context() as patched, pytest.raises(FileNotFoundError):
+        patched.setattr(limits, "erase_named", gone)
+        remove_deleted(store, NOTHING, {BEN})
+    assert BEN.encode() in bytes_of(store)
+    remove_deleted(store, NOTHING)
+    assert BEN.encode() not in bytes_of(store) and b"Zuleika" in bytes_of(store)
 
 
 def test_erasures_take_turns(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
