@@ -10,7 +10,7 @@ from django.conf import settings
 
 from lab.analytics.limits import Known, is_own, known, remove_deleted, remove_old
 from lab.analytics.store.builds import Store
-from lab.analytics.store.vacuum import leave_newest
+from lab.analytics.store.vacuum import vacuum
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ async def _removed(people: Set[str], logs: Set[str], *, is_old_kept: bool) -> No
         store = Store.at(str(settings.TABLES))
         remove_deleted(store, lab, people, logs)
         if not is_old_kept and is_own(store, lab) and remove_old(store, lab.logs):
-            # Older builds have it, too.
-            leave_newest(store)
+            # Older builds have it, too; pinned ones keep it.
+            vacuum(store, keep=1, young_s=0)
 
     def alone() -> None:
         with _WORK:
