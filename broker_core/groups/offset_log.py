@@ -72,7 +72,7 @@ class Replay:
         self._records = StoredRecords(log)
 
     def run_slice(self) -> bool:
-        """Replays the next records; returns whether there are no others."""
+        """Replays the next records; returns whether these were the last ones."""
         loaded = self.loaded
         for header, record in self._records.next_slice():
             if header.is_control:

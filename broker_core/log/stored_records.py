@@ -24,7 +24,7 @@ class StoredRecords:
         self._offset = log.log_start_offset
 
     def next_slice(self) -> Iterator[tuple[BatchHeader, Record]]:
-        """The next records, each with the header of its batch. `is_done` afterwards if there are no others."""
+        """The next records, each with the header of its batch. `is_done` afterwards if these were the last ones."""
         log, work = self._log, Work()
         while self._offset < log.log_end_offset:
             data = log.read(max(self._offset, log.log_start_offset), _READ_BYTES).data

@@ -71,7 +71,7 @@ class Replay:
         self._records = StoredRecords(log)
 
     def run_slice(self) -> bool:
-        """Replays the next records; returns whether there are no others."""
+        """Replays the next records; returns whether these were the last ones."""
         for _, record in self._records.next_slice():
             _take(self.loaded, record.key, record.value)
         return self._records.is_done

@@ -9,7 +9,7 @@ from lab.runtime.live_run import LiveRun
 T = TypeVar("T")
 
 ATTEMPTS = 3
-"""A copy is of no use when the engine has written to ZooKeeper meanwhile. The last attempt lets it wait."""
+"""Copies that are made. One is of no use when the engine has used ZooKeeper meanwhile; after them the lab waits."""
 
 
 class Acting(Protocol):

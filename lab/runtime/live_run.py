@@ -132,7 +132,7 @@ class LiveRun:
         return TreeCopy(self._server, self._model) if self._server is not None and self._store is None else None
 
     def finish_join(self, copied: TreeCopy) -> bool:
-        """Continues on the copy; returns False if it is of an earlier state of the tree. Raises ZookeeperError."""
+        """Continues on the copy; returns False if it is of an earlier state of the tree. Raises as `TreeCopy.take`."""
         store = copied.take(self._model) if self._store is None else None
         if store is not None:
             self._continue_on(store)

@@ -72,11 +72,11 @@ class LogCleaning:
         return NEXT_SLICE_US if has_cleaned else config.log_cleaner_backoff_ms * 1_000
 
     def is_cleaning(self, partition: Partition) -> bool:
-        """Whether a pass over its log is under way."""
+        """Whether its log is being cleaned."""
         return self._cleaning is not None and self._cleaning.partition is partition
 
     def abort(self, partition: LocalReplica) -> None:
-        """Ends the pass over its log, if one is under way (`abortCleaning`)."""
+        """Ends the pass over its log, if it is being cleaned (`abortCleaning`)."""
         if self._cleaning is not None and self._cleaning.partition is partition:
             self._cleaning.abort()
             self._cleaning = None
@@ -110,8 +110,8 @@ class LogCleaning:
         return cleaning.facts
 
     def log_truncated(self, replica: LocalReplica) -> None:
-        """Everything above the truncation is dirty again (`maybeTruncateCheckpoint`). A pass under way ends, as it
-        may read segments that are gone.
+        """Everything above the truncation is dirty again (`maybeTruncateCheckpoint`). A pass over the
+        log ends, as it may read segments that are gone.
         """
         self.abort(replica)
         offset = replica.log.active_segment.base_offset

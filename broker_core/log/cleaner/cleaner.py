@@ -47,7 +47,7 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
 
 
 class Cleaning:
-    """A pass that is under way: see `clean`. Pickled with its broker."""
+    """A pass that is done in slices; see `clean`. Pickled with its broker."""
 
     def __init__(self, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> None:
         self.is_done = False

@@ -1,4 +1,4 @@
-"""Erasures that have begun and not ended: whoever looks after the tables next does them again."""
+"""Erasures that have begun and not ended: the next pass does them again."""
 
 import contextlib
 import uuid

@@ -29,8 +29,7 @@ class Window:
         self._frames: deque[tuple[int, int, float]] = deque()
         self._bytes = 0
         self.max_bytes = FIRST_UNACKED_BYTES
-        """The size of all frames in flight, and so of one frame: a page that keeps up gets all events of a beat in
-        one."""
+        """The most bytes of all frames in flight, and so of one: a page that keeps up gets a beat in one frame."""
 
     @property
     def is_open(self) -> bool:

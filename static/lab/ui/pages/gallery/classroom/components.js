@@ -12,7 +12,7 @@ import { LEARNER, NOW_US, classTree, showClass, tops } from "./state.js";
 /** @import { BoardState } from "../../../classroom/board_state.js" */
 /** @import { Group, Shown } from "../frame.js" */
 
-/** Somebody in the class, changed. @param {string} p @param {Partial<Person>} changes @returns {ClassTree} */
+/** The class with a participant changed. @param {string} p @param {Partial<Person>} changes @returns {ClassTree} */
 function person(p, changes) {
   const { people = {} } = classTree();
   return { people: { ...people, [p]: { ...people[p], ...changes } } };
